@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from machines import shared
 from packages_made import CUBIN_12_4, judged, told, wheel
 from rule_cases import spares, strikes
 from rules import image
@@ -159,6 +160,36 @@ def test_the_device_runtime_that_a_package_hands_out_decides_nothing_of_it(tmp_p
     beside = of_archive(tmp_path, "cudadevrt.lib", "cuda_device_runtime.obj", ptx=PTX_OF_TESTS)
     assert beside.coverage.modules == 1
     assert {"IMG-07"} <= {finding.rule for finding in beside.findings}
+
+
+@strikes("IMG-07")
+@spares("IMG-07")
+@pytest.mark.parametrize(
+    ("soname", "of_driver"),
+    [
+        ("libcuda.so.1", True),  # 217 modules in Debian's 535.261.03
+        ("libnvoptix.so.1", True),  # 64
+        ("libnvcuvid.so.1", True),  # 90
+        ("libnvidia-rtcore.so.535.261.03", True),
+        ("libcudart.so.12", False),
+        ("libmine.so", False),
+    ],
+)
+def test_what_a_driver_loads_itself_decides_nothing(
+    tmp_path: Path, soname: str, *, of_driver: bool
+) -> None:
+    """Images of CUDA have cuda-compat, in whose libcuda lies code that no runtime loads."""
+    relocatable = (FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin").read_bytes()
+    files = {"libx/any.so": shared(soname, relocatable)}
+    found = []
+    for members in (files, files | {"libx/y.ptx": PTX_OF_TESTS}):
+        (result, *_) = ltocompat.check(str(wheel(tmp_path, members)), ["driver=550.54.14,gpu=a100"])
+        rules = {each.rule for each in result.findings}
+        found.append((result.coverage.modules, "IMG-07" in rules, "SASS-08" in rules))
+    assert found == [
+        (not of_driver, of_driver, not of_driver),
+        (1 + (not of_driver), of_driver, not of_driver),
+    ]
 
 
 @spares("IMG-07")

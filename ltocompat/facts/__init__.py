@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import pkgutil
+import re
 import tomllib
 from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
@@ -212,6 +213,17 @@ _DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
 def among_tests(folders: Iterable[str]) -> bool:
     """Return whether one of these names of folders is that of a package's own tests."""
     return not _TESTS.isdisjoint(folders)
+
+
+# Of a driver and of cuda-compat; Debian's libcuda 535.261.03 and 550.163.01 have 217 modules.
+_OF_DRIVER = re.compile(
+    r"lib(?:cuda|cudadebugger|nvcuvid|nvoptix|nvidia-\S+)\.so\.\d[\d.]*", re.ASCII
+)
+
+
+def is_of_driver(soname: str) -> bool:
+    """Return whether a library with this name in its own table is a part of a driver."""
+    return _OF_DRIVER.fullmatch(soname) is not None
 
 
 def is_device_runtime(name: str) -> bool:

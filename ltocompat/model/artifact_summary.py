@@ -111,6 +111,7 @@ class ArtifactSummary(Struct):
         link_trials: what linkers did with that link.
         test_groups: loose images of a package's own tests, on which no verdict of it rests.
         device_runtime: objects of NVIDIA's libcudadevrt in a package, for links that others make.
+        driver_code: modules in libraries of a driver, which loads them itself.
         variants: files of which the artifact's loader opens one.
         has_sources: sources of CUDA lie beside its loose images; what they are compiled into when
             its programs run may serve where the images don't.
@@ -135,6 +136,7 @@ class ArtifactSummary(Struct):
     link_trials: Trials = field(default_factory=dict)
     test_groups: list[ModuleGroup] = field(default_factory=list)
     device_runtime: list[ModuleGroup] = field(default_factory=list)
+    driver_code: list[ModuleGroup] = field(default_factory=list)
     variants: tuple[Variant, ...] = ()
     has_sources: bool = False
     starts_on: tuple[tuple[str, str], ...] = ()

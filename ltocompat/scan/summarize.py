@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.facts import among_tests, is_device_runtime
+from ltocompat.facts import among_tests, is_device_runtime, is_of_driver
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.generic import grouped
@@ -50,6 +50,7 @@ class SummaryBuilder(Struct, kw_only=True):
     _groups: _Groups = {}
     _of_tests: _Groups = {}
     _device_runtime: _Groups = {}
+    _of_driver: _Groups = {}
     _inner: _Groups = {}
     _inside: tuple[str, ...] = ()
     _hosts: list[HostBinary] = []
@@ -87,9 +88,9 @@ class SummaryBuilder(Struct, kw_only=True):
         """
         self._flush()
         apart = self.apart if apart is None else apart
-        groups, of_tests, device_runtime = (
+        groups, of_tests, device_runtime, of_driver = (
             _grouped(found) if self.apart and not apart else list(found.values())
-            for found in (self._groups, self._of_tests, self._device_runtime)
+            for found in (self._groups, self._of_tests, self._device_runtime, self._of_driver)
         )
         variants: tuple[Variant, ...] = ()
         if len(self._hosts) > 1:  # most files are no package
@@ -109,6 +110,7 @@ class SummaryBuilder(Struct, kw_only=True):
             apart,
             test_groups=of_tests,
             device_runtime=device_runtime,
+            driver_code=of_driver,
             variants=variants,
             searched=tuple(folder for layer in self._layers for folder in layer.searched),
             origins=_origins(self._layers),
@@ -128,6 +130,10 @@ class SummaryBuilder(Struct, kw_only=True):
         """Add a host file, which follows its modules and shows whether they need a device link."""
         if host.type == "object" and host.place.members == self._inside:
             self._inner = _waiting(self._inner)
+        elif host.place.members == self._inside and is_of_driver(host.soname or ""):
+            for group in self._inner.values():
+                _count(self._of_driver, group, self._inside if self.apart else ())
+            self._inner = {}
         elif host.place.members == self._inside and host.libraries:
             self._inner = _regrouped(self._inner, host)
         # Of libraries in packages others are kept, too: their machine and search path count.

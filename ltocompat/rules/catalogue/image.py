@@ -96,15 +96,19 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
 
 
 @rule("IMG-07")
-def device_runtime_inside(summary: ArtifactSummary) -> Iterator[Problem]:
-    """No verdict on a package rests on NVIDIA's device runtime, which it hands out."""
-    groups = summary.device_runtime
-    if groups:
-        own = "" if summary.groups else ", and there is no other device code"
-        yield Problem(
-            Verdict.OK,
-            f"NVIDIA's device runtime is not checked{own}: only device links of code that "
-            "calls it use it",
-            **artifact_code.counted(groups),
-            subject="device runtime",
-        )
+def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
+    """No verdict rests on NVIDIA's device runtime or on what a driver loads itself."""
+    kinds = (
+        ("NVIDIA's device runtime", "device links of code that calls it use it", "device runtime"),
+        ("a driver's own code", "the driver itself loads it", "code of a driver"),
+    )
+    own = "" if summary.groups else ", and there is no other device code"
+    found = summary.device_runtime, summary.driver_code
+    for groups, (what, use, subject) in zip(found, kinds, strict=True):
+        if groups:
+            yield Problem(
+                Verdict.OK,
+                f"{what} is not checked{own}: only {use}",
+                **artifact_code.counted(groups),
+                subject=subject,
+            )

@@ -16,6 +16,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.packages.resolving import dependencies_always
+from ltocompat.packages.values import Kind
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import PROMISES_NOT_JUDGED
 from ltocompat.rules.rule import Problem, rule
@@ -234,7 +235,10 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
             continue
         verdict = Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED
         cuda = least_cuda(shipped.required, shipped.required.services)
-        instead = "" if cuda is None else f"write {cuda} instead of {declared.cuda}, or "
+        line = f"{cuda} instead of {declared.cuda}"
+        if package.kind is Kind.IMAGE:  # whose line may admit older branches brand by brand
+            line = f"NVIDIA_REQUIRE_CUDA=cuda>={cuda} alone"
+        instead = "" if cuda is None else f"write {line}, or "
         but = "; on data centre GPUs, its cuda-compat may be enough" if shipped.compat else ""
         yield Problem(
             Verdict.OK if but else verdict,
