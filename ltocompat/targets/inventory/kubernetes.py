@@ -20,11 +20,12 @@ _NEW = ("cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-v
 _OLD = ("cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev")
 _VENDOR = "nvidia.com/"
 _CAPABILITY = ("gpu.compute.major", "gpu.compute.minor")
+_NAMING = {"gpu.product", _CAPABILITY[1]}
 _LABEL = re.compile(r"([\w.-]{1,253}/[\w.-]{1,63})=([\w.-]{0,63})", re.ASCII)
 _IN_DOCUMENT = re.compile(
     r"""["']?([\w.-]{1,253}/[\w.-]{1,63})["']? ?: ?["']?([\w.-]{0,63})["']?""", re.ASCII
 )
-_PRODUCT = re.compile(r"nvidia\.com/gpu\.product(?:=|[\"']? ?:)")
+_GPU = re.compile(r"nvidia\.com/gpu\.(?:product|compute\.minor)(?:=|[\"']? ?:)")
 _KIND = re.compile(r"\bkind\"? ?: ?\"?Node")
 Table = dict[str, Any]
 
@@ -41,7 +42,7 @@ def shows_labels(lines: Sequence[str]) -> bool:
 
     A document with a node's name that can't be read, such as a quoted one, is not read in part.
     """
-    return any(map(_PRODUCT.search, lines)) and not any(map(_KIND.search, lines))
+    return any(map(_GPU.search, lines)) and not any(map(_KIND.search, lines))
 
 
 def read_labels(lines: Sequence[str]) -> Iterator[Node]:
@@ -73,7 +74,7 @@ def read_nodes(document: Table) -> Iterator[Node]:
             if key.startswith(_VENDOR)
         }
         has_gpu = any(key.startswith(_VENDOR) for key in _table(status, "capacity"))
-        if has_gpu or "gpu.product" in told or told.get("gpu.present") == "true":
+        if has_gpu or told.keys() & _NAMING or told.get("gpu.present") == "true":
             gpu = (told.get("gpu.product", ""), _joined(told, _CAPABILITY))
             full = told.get("cuda.driver-version.full", "")
             drivers = {full, _joined(told, _NEW), _joined(told, _OLD)} - {""}
