@@ -235,7 +235,7 @@ function index(cuda, first) {
   return row ? `cu${row.replace(".", "")}` : "";
 }
 
-const ofCuda = (text) => ({
+const ofCuda = (text) => known({
   major: majorOf(text),
   branch: branchOf(text),
   feature: `cuda-${parsed(text).join("0")}0`,
@@ -371,7 +371,7 @@ function derived(values) {
     const of = Object.entries(ofCuda(found.smi)).map(([part, value]) => [`driver_${part}`, value]);
     found = { driver_cuda: found.smi, ...Object.fromEntries(of), ...found };
   }
-  if ("over" in found) found.host = found.over === "5.0" ? "4.9" : `4.${found.over.slice(2) - 1}`;
+  if ("over" in found) found.host = String((Number(found.over[0]) * 10 + Number(found.over[2]) - 1) / 10);
   Object.assign(found, madeWith(found), hostCompiler(found), packageOf(found));
   if ((found.symbol || "").length > 60) found.symbol = `${found.symbol.slice(0, 60)}...`;
   if ("gpu_sm" in found && found.gpu_sm === found.sm) found.same_gpu = "";
@@ -381,6 +381,7 @@ function derived(values) {
   const made = found.nvcc || found.toolkit || found.said;
   if (made && found.gpu_sm_first && order(made, found.gpu_sm_first) < 0) found.gpu_needs = found.gpu_sm_first;
   else if (made && found.gpu_sm_last && order(made, found.gpu_sm_last) > 0) found.gpu_needs = found.gpu_sm_last;
+  if (made && order(made, found.sm_first ?? "99.9") >= 0) found.named = made;
   const major = found.major || (found.builtins ?? found.ptx_cuda ?? "").split(".")[0];
   found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
   if ("needs_file" in found) {
@@ -577,9 +578,9 @@ function explain(text) {
 
 // An error by its name or number alone, or as Rust prints it (commands/explain.py).
 function named(text) {
-  const { bare, ofRust, spelled, errors } = searchIndex.explain;
+  const { bare, evidence: patterns, spelled, errors } = searchIndex.explain;
   const alone = text.match(regex(`^(?:${bare})$`));
-  const names = alone ? [alone.groups.word] : text.slice(0, LONGEST).match(regex(ofRust, "g")) || [];
+  const names = alone ? [alone.groups.word] : text.slice(0, LONGEST).match(regex(patterns.rustError, "g")) || [];
   return [...new Set(names)].flatMap((name) => {
     const key = /^\d+$/.test(name) ? String(Number(name)) : name.replace(regex(spelled, "gi"), "").toLowerCase();
     return (errors[key] || []).map((said) => [name, said]);

@@ -73,8 +73,7 @@ def explain_tables() -> dict[str, Any]:
             for name in (*toolkits.removed_names(), *drivers.driver_functions())
         },
         "files": _files(),
-        "bare": _javascript(command._BARE.pattern),
-        "ofRust": command._OF_RUST.pattern,
+        "bare": _javascript(evidence.patterns()["bareError"]),
         "spelled": drivers._SPELLED.pattern,
         "errors": _errors(),
     }

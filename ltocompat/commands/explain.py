@@ -17,6 +17,7 @@ from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
 from ltocompat.model.words import excerpt
 from ltocompat.rules.clients import speakers
+from ltocompat.rules.evidence import patterns
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, matches
 from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_name, topics
@@ -115,22 +116,6 @@ def _of_rule(rule_id: str) -> Explained:
     return project(Explained, rule_prose(rule_id))
 
 
-# An error by number or name alone, as C, Julia (ERROR_NO_DEVICE) or Rust (NoDevice) writes it.
-_BARE = re.compile(r"\[?(?P<word>\d{1,5}|[A-Za-z]\w{4,80})\]?")
-_NUMBERED = re.compile(
-    r"\b[Cc](?:UDA|uda)\w{0,30}?(?: runtime| driver)?(?: [a-z]{2,9}){0,2}?"
-    r"(?: ?[Ee]rror| [Ff]ailure| code)\W{1,3}(\d{1,4})\b(?!\.\d)"
-)
-_SAID = re.compile(r"\bCUDA(?: \w{2,9})? [Ee]rror: ([a-z][\w -]{5,70})")
-_NAMED = re.compile(
-    r"\b(?:CUDA|NVRTC|NVML|NVJITLINK|NVPTXCOMPILE)_ERROR_\w{3,60}|\bcudaError[A-Z]\w{3,60}"
-)
-_OF_RUST = re.compile(
-    r"(?:(?<=`Err` value: )|(?<=\bCudaError: )|(?<=\bCudaError\()|(?<=\bCuda\())[A-Z]\w{4,60}"
-    r"|(?<=\bCudaError::)\w{4,60}"
-)
-
-
 def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained]:
     """Causes of a text: a rule for each, then the rules with the same messages."""
     found = list(matches(text, machine))
@@ -156,13 +141,18 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
 
 def _named(text: str, *more: str) -> list[tuple[str, CudaError]]:
     """The errors that a text names, each with the word for it; a text of one word is a name."""
-    bare = _BARE.fullmatch(text)
-    words = [bare["word"]] if bare else [*_OF_RUST.findall(text[:_LONGEST]), *more]
+    bare = re.fullmatch(patterns()["bareError"], text)
+    words = [bare["word"]] if bare else [*_found("rustError", text[:_LONGEST]), *more]
     return [(word, error) for word in dict.fromkeys(words) for error in errors_called(word)]
 
 
 def _in_words(error: CudaError) -> str:
     return f"{error.name}: {error.text}"
+
+
+def _found(name: str, text: str) -> list[str]:
+    found: list[str] = re.findall(patterns()[name], text)
+    return found
 
 
 def _line_with(word: str, text: str) -> str:
@@ -198,8 +188,8 @@ def _unknown(text: str) -> str:
     """The sentence for a text that no rule knows: its error's meaning, or its error line."""
     start = text[:_LONGEST]
     known = rows(CudaError)
-    said = [row.name for words in _SAID.findall(start) for row in known if words == row.text]
-    named = _named(text, *_NAMED.findall(start), *said, *_NUMBERED.findall(start))
+    said = [row.name for words in _found("saidError", start) for row in known if words == row.text]
+    named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))
     unknown = f'no rule knows "{_error_line(text)}"'
     apart = speakers("apart")["apart"]
     says = next((row.says for row in apart if re.search(row.find, start)), {})
@@ -216,35 +206,18 @@ def _unknown(text: str) -> str:
     return f'{called} means "{error.text}", which is not about compatibility: {why}'
 
 
-# Words of a line that says what went wrong, the surest first.
-_FAILED = tuple(
-    re.compile(words, re.IGNORECASE)
-    for words in (
-        r"\bfatal\b|\w(?:Error|Exception)\b:",
-        r"\berrors?\b|\bunmet\b",
-        r"\b(?:fail(?:ed|ure|s)?|cannot|can't|could not|unable|unsupported|not found)\b",
-    )
-)
-# A line that says that what was begun above it failed.
-_FOLLOWS = re.compile(
-    r"^(?:\w{0,2}make|ninja)\b|custom build command|subprocess-exited|metadata-generation"
-    r"|\bbuild failed|non-zero exit|exit (?:status|code)\b|returned an error|\braise \w",
-    re.IGNORECASE,
-)
-
-
 def _error_line(text: str) -> str:
     """The line that looks most like an error, the first of the kind; else the whole text."""
     # A line that ends in a colon says the rest in the next.
     joined = re.sub(r"(?<!exception):[ \t]*\n\s*", ": ", text[:_LONGEST])
     lines = [" ".join(line.split()) for line in joined.splitlines()]
-    causes = [line for line in lines if not _FOLLOWS.search(line)]
+    causes = [line for line in lines if not re.search(patterns()["followsError"], line)]
     found = (
         (line, place.start())
         for some in (causes, lines)
-        for words in _FAILED
+        for name in ("failedSurely", "failed", "failedPerhaps")
         for line in some
-        for place in [*words.finditer(line)][-1:]
+        for place in [*re.finditer(patterns()[name], line)][-1:]
     )
     line, inner = next(found, (" ".join(text.split()), 0))
     return excerpt(line, inner, _QUOTED)

@@ -106,6 +106,8 @@ def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
         found["gpu_needs"] = values["gpu_sm_first"]
     elif made and last and Release.parse(made) > Release.parse(last):
         found["gpu_needs"] = last
+    if made and Release.parse(made) >= Release.parse(values.get("sm_first", "99.9")):
+        found["named"] = made
     return found
 
 
@@ -150,7 +152,8 @@ def _of_cuda(text: str) -> dict[str, str]:
     known = {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
     known["gcc"] = next((str(row.gcc) for row in rows(HostCompilers) if row.cuda == cuda), "")
     known["digits"] = f"{cuda.major}{cuda.minor}"
-    return known | {"feature": f"cuda-{cuda.major}0{cuda.minor}0"}  # as the crate cudarc calls it
+    known["feature"] = f"cuda-{cuda.major}0{cuda.minor}0"  # as the crate cudarc calls it
+    return {name: value for name, value in known.items() if value}
 
 
 def _made_with(values: Mapping[str, str]) -> dict[str, str]:
@@ -173,7 +176,7 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
         return _visual_studio(values)
     host = values.get("host")
     if over := values.get("over"):  # "gcc 4.9 and up"
-        host = "4.9" if over == "5.0" else f"4.{int(over[2:]) - 1}"
+        host = str((int(over[0]) * 10 + int(over[2]) - 1) / 10)
     if host is None:
         return {}
     name, command = ("clang", "clang++") if values["compiler"] == "clang" else ("gcc", "g++")

@@ -24,17 +24,6 @@ from ltocompat.targets.paste import Paste, Reading
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
 
-# A number alone says little: it has to stand as an error does, and small ones beside CUDA's name.
-_CODE = (
-    r"(?:(?:[Ee]rror|ERROR|[Ee]rror [Cc]ode|\b[Cc]ode=|returned|[Ff]ailure|says)\W{0,3}%s\b"
-    r"(?! [a-z]{2,20}s\b|\.\d)"
-    r"|\[%s\]|\(%s vs\. 0\))"
-)
-_CUDA_CODE = (
-    r"(?:(?:\bcu[A-Z]\w{1,40}|\bcuda[A-Z]\w{1,40}|CUDA|[Cc]uda\w{0,20}|err_no)(?:(?: [a-z]{1,12})?"
-    r"\W{0,4}(?:(?:[Ee]rror|code|returned|failure)\W{1,3}){0,2}|(?: [a-z]{1,12}){2,4} error )%s\b"
-    r"(?!\.\d)|\b(?:error|code|status)(?: code)?:? %s (?:from|in|returned by) cu(?:da)?[A-Z])"
-)
 _FIND = re.compile(r"^find = (\[.*\])$", re.MULTILINE)
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
@@ -240,5 +229,4 @@ def pattern_of(text: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def _error_code(match: re.Match[str]) -> str:
-    strict, number = match.groups()
-    return _CUDA_CODE % (number, number) if strict else _CODE % (number, number, number)
+    return patterns()["cudaCode" if match[1] else "code"].replace("NUMBER", match[2])
