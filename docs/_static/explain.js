@@ -286,6 +286,7 @@ const DERIVED = {
   std: (text) => ({ first: searchIndex.explain.languages[text.replace(/^gnu|^c/, "")] || "" }),
   sm: ofSm,
   gpu_sm: ofSm,
+  build: ofCuda,
   nvcc: ofCuda,
   said: ofCuda,
   toolkit: ofCuda,
@@ -308,9 +309,8 @@ function madeWith(values) {
 function visualStudio(values) {
   const { hosts, studio } = searchIndex.explain;
   let newest = 0;
-  const made = values.nvcc ?? values.toolkit ?? values.said;
   for (const [cuda, , , msvc] of hosts) {
-    if (made === cuda) newest = msvc;
+    if (values.build === cuda) newest = msvc;
     else if (newest && msvc > newest) {
       return { host_is: studio[newest], host_next: cuda, host_next_is: studio[msvc] };
     }
@@ -361,6 +361,8 @@ function derived(values) {
   let found = {};
   for (const [name, value] of Object.entries(values)) found[name.replace(/_+$/, "")] = value.replace(/\.+$/, "");
   if ("cc" in found) found.sm = found.cc.replaceAll(".", "");
+  const ofBuild = found.nvcc ?? found.toolkit ?? found.said;
+  if (ofBuild) found.build = ofBuild;
   for (const [name, derive] of Object.entries(DERIVED)) {
     if (!(name in found)) continue;
     for (const [part, value] of Object.entries(known(derive(found[name])))) found[`${name}_${part}`] = value;
@@ -378,10 +380,9 @@ function derived(values) {
   const torch = found.torch || "0.0";
   const tooNew = found.gpu_sm_last && order(torch, "12.6") > 0;
   if (found.gpu_sm_first && order(torch, found.gpu_sm_first) >= 0 && !tooNew) delete found.gpu_sm_index;
-  const made = found.nvcc || found.toolkit || found.said;
-  if (made && found.gpu_sm_first && order(made, found.gpu_sm_first) < 0) found.gpu_needs = found.gpu_sm_first;
-  else if (made && found.gpu_sm_last && order(made, found.gpu_sm_last) > 0) found.gpu_needs = found.gpu_sm_last;
-  if (made && order(made, found.sm_first ?? "99.9") >= 0) found.named = made;
+  const { build } = found;
+  if (build && found.gpu_sm_first && order(build, found.gpu_sm_first) < 0) found.gpu_needs = found.gpu_sm_first;
+  else if (build && found.gpu_sm_last && order(build, found.gpu_sm_last) > 0) found.gpu_needs = found.gpu_sm_last;
   const major = found.major || (found.builtins ?? found.ptx_cuda ?? "").split(".")[0];
   found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
   if ("needs_file" in found) {

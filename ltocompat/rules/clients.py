@@ -20,7 +20,7 @@ _PACKAGED = Release(11, 3)
 _VALUE = re.compile(r"\{(\w+)\}")
 _OF_RELEASES = [
     (name, f"with_{name}", "toolkit")
-    for name in ("driver_cuda", "torch", "named", "sm_first", "sm_last", "gpu_needs", "symbol_last")
+    for name in ("driver_cuda", "torch", "sm_first", "sm_last", "gpu_needs", "symbol_last")
 ]
 _OF_RELEASES.append(("file_cuda", "libraries", "runtime"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ntpath
 import re
 import shlex
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
@@ -66,11 +67,11 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     found = {name.rstrip("_"): value.rstrip(".") for name, value in values.items()}
     if "cc" in found:
         found["sm"] = found["cc"].replace(".", "")
+    if of_build := [found[name] for name in ("nvcc", "toolkit", "said") if name in found]:
+        found["build"] = of_build[0]
     for name, derive in _DERIVED.items():
         if name in found:
-            found |= {
-                f"{name}_{part}": value for part, value in derive(found[name]).items() if value
-            }
+            found |= _parts(name, derive(found[name]))
     found = _of_driver_cuda(found)
     found |= _made_with(found) | _host_compiler(found) | _package(found) | _of_gpu(found)
     if len(found.get("symbol", "")) > _LONG_NAME:
@@ -88,26 +89,27 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _parts(name: str, values: Mapping[str, str]) -> dict[str, str]:
+    """What is known of a value, by its name and theirs."""
+    return {f"{name}_{part}": value for part, value in values.items() if value}
+
+
 def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
     """Add what the driver's CUDA tells, which nvidia-smi or an error has, also of new branches."""
     smi = release_of(values["code"]) if "code" in values else values.get("smi")
     if smi is None:
         return values
-    known = {f"driver_{part}": value for part, value in _of_cuda(smi).items()}
-    return {"driver_cuda": smi, **known, **values}
+    return {"driver_cuda": smi, **_parts("driver", _of_cuda(smi)), **values}
 
 
 def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
     """The release that the GPU needs in place of the toolkit's, and whether it is ``sm`` itself."""
     found = {"same_gpu": ""} if values.get("gpu_sm", "") == values.get("sm") else {}
-    made = next((values[name] for name in ("nvcc", "toolkit", "said") if name in values), None)
-    last = values.get("gpu_sm_last")
-    if made and Release.parse(made) < Release.parse(values.get("gpu_sm_first", "0.0")):
+    build, last = values.get("build"), values.get("gpu_sm_last")
+    if build and Release.parse(build) < Release.parse(values.get("gpu_sm_first", "0.0")):
         found["gpu_needs"] = values["gpu_sm_first"]
-    elif made and last and Release.parse(made) > Release.parse(last):
+    elif build and last and Release.parse(build) > Release.parse(last):
         found["gpu_needs"] = last
-    if made and Release.parse(made) >= Release.parse(values.get("sm_first", "99.9")):
-        found["named"] = made
     return found
 
 
@@ -153,7 +155,7 @@ def _of_cuda(text: str) -> dict[str, str]:
     known["gcc"] = next((str(row.gcc) for row in rows(HostCompilers) if row.cuda == cuda), "")
     known["digits"] = f"{cuda.major}{cuda.minor}"
     known["feature"] = f"cuda-{cuda.major}0{cuda.minor}0"  # as the crate cudarc calls it
-    return {name: value for name, value in known.items() if value}
+    return known
 
 
 def _made_with(values: Mapping[str, str]) -> dict[str, str]:
@@ -166,7 +168,7 @@ def _made_with(values: Mapping[str, str]) -> dict[str, str]:
     for name in ("nvcc", "toolkit", "torch", "said"):
         made = values.get(name)
         if made and (driver is None or Release.parse(made) > Release.parse(driver)):
-            return {"made": made, **{f"made_{of}": text for of, text in _of_cuda(made).items()}}
+            return {"made": made, **_parts("made", _of_cuda(made))}
     return {}
 
 
@@ -184,12 +186,9 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     newest = int(host.split(".")[0]) - (name == "clang")
     said = host if newest == _WITH_MINORS else newest
     found = {"is": f"{name} {said}", "command": f"{command}-{said}"}
-    for row in rows(HostCompilers):
-        taken = row.clang if name == "clang" else row.gcc
-        if taken > newest:
-            found |= {"next": str(row.cuda), "next_is": f"{name} {taken}"}
-            break
-    return {f"host_{part}": value for part, value in found.items()}
+    if later := [row for row in rows(HostCompilers) if getattr(row, name) > newest]:
+        found |= {"next": str(later[0].cuda), "next_is": f"{name} {getattr(later[0], name)}"}
+    return _parts("host", found)
 
 
 _WITH_MINORS = 4
@@ -203,14 +202,12 @@ _STUDIO = {1939: "Visual Studio 2022 17.9", 1949: "Visual Studio 2022", 1959: "V
 
 def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
     """The same of Visual Studio, where the text names the nvcc."""
-    newest = 0
-    made = next((values[name] for name in ("nvcc", "toolkit", "said") if name in values), None)
-    for row in rows(HostCompilers):
-        if made == str(row.cuda):
-            newest = row.msvc
-        elif newest and row.msvc > newest:
-            taken = {"host_is": _STUDIO[newest], "host_next_is": _STUDIO[row.msvc]}
-            return {**taken, "host_next": str(row.cuda)}
+    taken = {str(row.cuda): row.msvc for row in rows(HostCompilers)}
+    newest = taken.get(values.get("build", ""), max(taken.values()))
+    for cuda, msvc in taken.items():
+        if msvc > newest:
+            known = {"is": _STUDIO[newest], "next": cuda, "next_is": _STUDIO[msvc]}
+            return _parts("host", known)
     return {}
 
 
@@ -282,7 +279,7 @@ def _branch(cuda: Release) -> str:
 
 _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     **dict.fromkeys(("ptx", "reads", "linker_reads"), _of_ptx),
-    **dict.fromkeys(("cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
+    **dict.fromkeys(("build", "cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
     **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": release_of(text)}),
     "driver": _of_driver,
     "std": lambda text: {"first": _LANGUAGES.get(text.removeprefix("gnu").removeprefix("c"), "")},
@@ -327,21 +324,15 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
 """The conditions that a row of messages may name in its ``when``."""
 
 
-class _Known(dict[str, str]):
-    """Values of a text, of which some may not be in it."""
-
-    def __missing__(self, name: str) -> str:
-        return "?"
-
-
 def filled(template: str, values: Mapping[str, str]) -> str:
     """A sentence with its values, in which braces of a value stay what they are."""
     sentence, end = "", 0
+    known = defaultdict(lambda: "?", values)
     for optional in _OPTIONAL.finditer(template):
-        sentence += template[end : optional.start()].format_map(_Known(values))
+        sentence += template[end : optional.start()].format_map(known)
         for alternative in optional[1].split("|"):
             with suppress(KeyError):
                 sentence += alternative.format_map(values)
                 break
         end = optional.end()
-    return sentence + template[end:].format_map(_Known(values))
+    return sentence + template[end:].format_map(known)
