@@ -49,6 +49,29 @@ def test_a_place_with_endless_numbers_is_a_path_that_is_not_there(
     assert "internal error" not in capsys.readouterr().err
 
 
+ENVIRONMENT = "channels:\n  - conda-forge\ndependencies:\n  - cuda-version"
+REPORT = "==============NVSMI LOG==============\nDriver Version : 580.95.05\nAttached GPUs : "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"{ENVIRONMENT}{version}\n" for version in (f"={MANY}", f"=={MANY}.1", f"=12.{MANY}")),
+        *(f"FROM nvidia/cuda:{version}-base" for version in (MANY, f"12.{MANY}")),
+        f"{REPORT}{MANY}\nProduct Name : NVIDIA H200\n",
+    ],
+)
+def test_a_description_of_a_machine_with_endless_numbers_ends_in_an_answer(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, sample = tmp_path / "machine", FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx"
+    path.write_text(text)
+    assert run(["check", str(sample), "--deploy-target", str(path)]) in (0, 1, 2)
+    said = capsys.readouterr().err
+    assert "internal error" not in said
+    assert MANY not in said
+
+
 @pytest.mark.parametrize(
     "line",
     [

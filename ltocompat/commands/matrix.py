@@ -88,7 +88,7 @@ def matrices(
     Args:
         summary: the artifact.
         linkers: as ``linker_targets`` gives them.
-        engine: what is known of its modules already.
+        engine: the memory of judging.
         tried: these linkers were asked.
     """
     artifact = ArtifactJudge(summary, engine)

@@ -107,14 +107,14 @@ def _meaning(pin: Pin, source: str) -> VersionSet[Release]:
     try:
         specifiers = SpecifierSet(pin.specifiers)
         exact = _exact(specifiers)
-    except ValueError as error:
+        releases = _in_range(pin, specifiers, source) if exact is None else ()
+    except ValueError as error:  # also of a number of thousands of digits
         raise UsageError(
-            f"{source}: {pin.package}{pin.specifiers} is not a version; write it like "
+            f"{source}: {pin.package}{pin.specifiers[:60]} is not a version; write it like "
             f"{pin.package}==12.4.127"
         ) from error
     if exact is None:
         text = _spelled(specifiers)
-        releases = _in_range(pin, specifiers, source)
         return VersionSet(text, releases, Quantifier.ALL, f"{source}: {text}")
     if not specifiers.contains(exact, prereleases=True):
         raise UsageError(f"{source}: no version of {pin.package} is {pin.specifiers}; pin one")

@@ -666,6 +666,13 @@ _OF_TARGET = (
 )
 
 
+def _inventories() -> Iterator[bytes]:
+    """Outputs that tell of machines, and Dockerfiles."""
+    text = (Path(__file__).parents[1] / "data" / "inventory.toml").read_text("utf-8")
+    yield from (output["text"].encode() for output in tomllib.loads(text)["output"])
+    yield b"ARG V=12.4.1\nFROM nvidia/cuda:${V}-devel-ubi8 AS a\nFROM a\nRUN pip install torch\n"
+
+
 def _target(text: str) -> object:
     """Values of --deploy-target in the first line; below it what the project says."""
     texts, _, project = text.partition("\n")
@@ -812,6 +819,17 @@ READERS: dict[str, Reader] = {
         _OF_TARGET,
         text=True,
     ),
+    "inventory": Reader(
+        _file("machine", lambda path: parse([path])),
+        _inventories,
+        (
+            *(f"targets.inventory.{name}" for name in ("collect_env", "dockerfile", "kubernetes")),
+            *(f"targets.inventory.{name}" for name in ("node", "nvidia_smi", "reading", "slurm")),
+            "targets.paste",
+        ),
+        (b"NVIDIA-SMI", b"nvidia.com/gpu.", b"FROM ", b"${", b"nodes=", b"580.95.05", b"> "),
+        text=True,
+    ),
     "place": Reader(
         _text(_place),
         _listed(*_PLACES),
@@ -865,6 +883,7 @@ _OF_USERS = {
     "yaml lock",
     "policy",
     "target",
+    "inventory",
     "place",
     "explain",
 }

@@ -113,7 +113,7 @@ class Kernels:
 
     Args:
         groups: its modules, with the names of their kernels.
-        engine: what is known of them already.
+        engine: the memory of judging.
     """
 
     def __init__(self, groups: Sequence[ModuleGroup], engine: Engine) -> None:

@@ -118,7 +118,7 @@ class Checked:
 
     Args:
         summary: the artifact.
-        engine: what is known of its modules already.
+        engine: the memory of judging.
     """
 
     def __init__(self, summary: ArtifactSummary, engine: Engine) -> None:

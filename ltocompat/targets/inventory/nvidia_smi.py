@@ -75,9 +75,9 @@ def read_report(lines: Sequence[str]) -> Iterator[Node]:
     _one_machine(drivers)
     names = values.get("product_name", [])
     attached = values.get("attached_gpus", [""])[0]
-    if attached.isdecimal() and int(attached) != len(names):
+    if attached.isdecimal() and attached != str(len(names)):
         raise UsageError(
-            f"shows {len(names)} of {attached} GPUs; give the whole report, or gpu= as well"
+            f"shows {len(names)} of {attached[:20]} GPUs; give the whole report, or gpu= as well"
         )
     system = "wsl2" if "Enabled" in values.get("persistence_mode", ()) else "windows"
     system = system if any(_WINDOWS & {*several} for several in values.values()) else ""
