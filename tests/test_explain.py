@@ -690,6 +690,25 @@ def test_a_program_that_nobody_knows_gets_its_ecosystems_line_with_the_values(na
 
 
 @pytest.mark.parametrize(
+    ("client", "command"),
+    [
+        ("EXLA.NIF", "mix deps"),
+        ("jaxlib.xla_extension", "pip list"),
+        ("conda list: jax", "conda list"),
+    ],
+)
+def test_a_check_lists_the_packages_of_the_readers_own_ecosystem(client: str, command: str) -> None:
+    assert explain(f"{client}\nUnable to load cuDNN. Is it installed?")[0].check == command
+
+
+def test_an_error_that_only_rust_spells_keeps_the_machine_of_its_text() -> None:
+    text = "panicked at 'called `Result::unwrap()` on an `Err` value: UnsupportedPtxVersion'"
+    found = explain(f"{text}\nDriver Version: 525.105.17   CUDA Version: 12.0\nnvcc: 12.3")[0]
+    assert "R545 or newer" in (found.fix or "")
+    assert found.matched == "UnsupportedPtxVersion"
+
+
+@pytest.mark.parametrize(
     ("around", "words"),
     [
         ("", "CUDA_HOME=/usr/local/cuda-11.8"),
