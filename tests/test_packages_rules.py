@@ -35,6 +35,7 @@ from ltocompat.model.policy import Promise
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import packages_beside
+from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.rule import Problem
 
 FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
@@ -381,6 +382,33 @@ def test_runpath_has_to_reach_the_dependency(
     host = library(tmp_path, needs=["libnvJitLink.so.13"], runpath=runpath)
     problems = judged(wheel(tmp_path, {member: host}, ["nvidia-nvjitlink>=13.3,<14"]))
     assert told(problems) == ({} if found else {"PKG-07": UNKNOWN})
+
+
+@pytest.mark.parametrize(
+    ("runpath", "folder", "beside", "expected"),
+    [
+        (None, "nvidia/cu13/lib", (), {"PKG-07": UNKNOWN}),  # as 13.0.48 and 13.0.88 are
+        ("$ORIGIN", "nvidia/cu13/lib", (), {}),
+        ("$ORIGIN/../lib64", "nvidia/cu13/lib", (), {"PKG-07": UNKNOWN}),
+        (None, "libx/other", (), {}),  # it isn't known where another folder's is looked for
+        (None, "nvidia/cu13/lib", ("torch",), {"PKG-07": OK}),
+    ],
+)
+def test_nvrtc_finds_its_builtins_beside_itself(
+    tmp_path: Path,
+    runpath: str | None,
+    folder: str,
+    beside: tuple[str, ...],
+    expected: dict[str, Verdict],
+) -> None:
+    """Tried: NVRTC 13.0.88 fails to open it (LD_DEBUG: system folders alone), 13.1.80 finds it."""
+    members = {
+        "nvidia/cu13/lib/libnvrtc.so.13": library(tmp_path, needs=[], runpath=runpath),
+        f"{folder}/libnvrtc-builtins.so.13.0": library(tmp_path, needs=[]),
+    }
+    path = wheel(tmp_path, members)
+    others = [Package(kind=Kind.INSTALLED, path=name, name=name) for name in beside]
+    assert told(judged(path, others=others)) == expected
 
 
 def test_the_printed_runpath_is_one_that_the_loader_takes(tmp_path: Path) -> None:

@@ -241,6 +241,22 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
             if (way := _way_to(folder, _folder_of(each, shipped.package)))
         }
         yield replace(problem, mend=Mend(looked_into=tuple(sorted(ways))))
+    # The loader asks RPATHs (not RUNPATHs) of what loads NVRTC, too, and torch has those.
+    first = loader or any(other.name == "torch" for other in shipped.others)
+    yield from _builtins_unfound(shipped, Verdict.OK if first else Verdict.UNKNOWN)
+
+
+def _builtins_unfound(shipped: Shipped, verdict: Verdict) -> Iterator[Problem]:
+    """NVRTC opens a library by its name, for which the loader asks NVRTC's own RUNPATH."""
+    paths = [_installed_at(host, shipped.package) for host in shipped.hosts]
+    builtins = {posixpath.dirname(path): path for path in paths if "/libnvrtc-builtins.so" in path}
+    for host, path in zip(shipped.hosts, paths, strict=True):
+        here, name = posixpath.split(path)
+        searched = {_resolved_runpath(text, here) for text in host.runpath}
+        if name.startswith("libnvrtc.so") and here in builtins and here not in searched:
+            opened = posixpath.basename(builtins[here])
+            problem = _runpath_problem(host, opened, here, shipped.package, verdict)
+            yield replace(problem, mend=Mend(looked_into=((host.place.innermost, "$ORIGIN"),)))
 
 
 def _neighbour_brings(
@@ -287,7 +303,7 @@ def _runpath_problem(
     name = posixpath.basename(host.place.innermost)
     return Problem(
         verdict,
-        f"{name} needs {file}, which the dependency puts into {folder}, but its RUNPATH does not "
+        f"{name} needs {file}, which is installed into {folder}, but its RUNPATH does not "
         "point there: unless something loads it first, the loader finds it only by chance",
         f"link with a RUNPATH that points to {folder} in site-packages"
         if way is None
