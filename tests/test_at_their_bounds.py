@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from pathlib import Path
 
 import pytest
+import zstandard
 from fatbin_writer import concatenated, region
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,19 +15,23 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.commands.comparison.requirement_changes import _Floor
+from ltocompat.commands.files_at_fault import _targets
 from ltocompat.commands.options import RequireOptions
 from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.commands.require import _system
 from ltocompat.commands.selftest import linker_error
+from ltocompat.commands.weigh import demangled
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import Payload
 from ltocompat.files.images import tileir
 from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.files.objects.relocations import RelocationTable, relocations_at
 from ltocompat.model.arch import Release
-from ltocompat.model.errors import Malformed
-from ltocompat.model.image import Skipped
+from ltocompat.model.errors import Malformed, UnreadableInput
+from ltocompat.model.image import Compression, Skipped
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.scan.sources import opened_file
+from ltocompat.scan.walk import spooled
 from ltocompat.trial.values import Answer, LinkOutcome, Step
 
 
@@ -169,3 +175,63 @@ def test_an_open_file_is_read_in_place(tmp_path: Path) -> None:
         with opened_file(file, Limits(spool_bytes=0)) as view:
             assert view.read(0, 10) == b"0123456789"
         assert file.tell() == 4
+
+
+@given(st.binary(max_size=40), st.integers(0, 40))
+def test_as_much_is_spooled_as_the_limit_allows(data: bytes, limit: int) -> None:
+    limits = Limits(spool_bytes=limit)
+    read = io.BytesIO(data).read
+    if len(data) > limit:
+        with pytest.raises(UnreadableInput, match=f"over the limit of {limit} bytes"):
+            spooled(read, "a pipe", limits).__enter__()
+    else:
+        with spooled(read, "a pipe", limits) as view:
+            assert view.peek(0, limit + 1) == data
+
+
+@given(st.binary(max_size=300), st.booleans(), st.lists(st.integers(1, 400), min_size=1))
+def test_a_frame_of_any_size_is_complete_once_all_of_it_is_there(
+    data: bytes, sized: bool, steps: list[int]
+) -> None:
+    """A Zstandard frame may keep its size to itself; then nobody knows before its end."""
+    frame = zstandard.ZstdCompressor(write_content_size=sized).compress(data)
+    prefix = Payload(ByteView.of(frame), Compression.ZSTD, None, Budget()).prefix()
+    for step in sorted(steps):
+        prefix.grow(step)
+        assert prefix.data[:step] == data[:step]
+        assert prefix.complete is (len(prefix.data) == len(data) and step > len(data))
+
+
+@pytest.mark.parametrize("length", [19_992, 19_993])
+def test_the_longest_name_that_is_demangled_has_20000_characters(length: int) -> None:
+    name = f"_Z{length}{'k' * length}v"
+    assert demangled(name) == (f"{'k' * length}()" if len(name) <= 20_000 else None)
+    assert demangled("k" * length) is None
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "driver": st.just("550.54"),
+            "reads_branch": st.just("535"),
+            "has": st.just("12.4"),
+            "sm": st.just("90"),
+            "gpu_sm": st.just("80"),
+        },
+    )
+)
+def test_a_text_asks_for_the_target_that_its_values_tell(values: dict[str, str]) -> None:
+    """The GPU of the error comes before that of the machine; without either, all of the driver."""
+    driver = values.get("driver") or values.get("reads_branch")
+    told = {"driver": driver, "nvjitlink": values.get("has")}
+    keys = [f"{key}={value}" for key, value in told.items() if value]
+    gpu = values.get("sm") or values.get("gpu_sm")
+    targets = _targets(values)
+    if gpu:
+        assert targets == (",".join([*keys, f"gpu=sm_{gpu}"]),)
+    elif driver:
+        assert len(targets) > 1
+        assert all(target.startswith(",".join([*keys, "gpu=sm_"])) for target in targets)
+    else:
+        assert targets == ((",".join(keys),) if keys else ())

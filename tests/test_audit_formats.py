@@ -10,18 +10,11 @@ from typing import Any
 
 import pytest
 from kernels_project import Project
-from msgspec.structs import replace
 from packages_made import wheel
 from report_values import valid_json
 from samples import FOLDER
 
-import ltocompat
 from ltocompat.cli import run
-from ltocompat.commands.policy.baseline import Baseline
-from ltocompat.commands.policy.gate import Audited, audited
-from ltocompat.commands.policy.reading import read_policy
-from ltocompat.model.arch import Release
-from ltocompat.model.requirement import Required
 
 Captured = pytest.CaptureFixture[str]
 PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
@@ -54,13 +47,6 @@ def test_all_formats_at_once_each_in_its_own_file(folder: Path, capsys: Captured
     assert (value["ruleId"], value["level"]) == ("PTX-06", "error")
     assert (folder / "a.txt").read_text("utf-8").startswith("::error file=")
     assert (folder / "a.html").read_text("utf-8").startswith("<!doctype html>")
-
-
-def test_one_format_may_take_the_place_of_the_table(capsys: Captured) -> None:
-    assert run(["audit", SASS, "--format", "json"]) == 0
-    value = valid_json(capsys.readouterr().out)
-    assert value["policy"]["source"] == "ltocompat.toml"
-    assert value["summary"]["passed"]
 
 
 @pytest.mark.parametrize(
@@ -136,88 +122,12 @@ def test_trial_link_is_the_key_for_this_run(folder: Path, capsys: Captured) -> N
         assert (policy["trial_links"], policy["trial_releases"]) == (True, releases)
 
 
-@pytest.mark.parametrize(("words", "code"), [([], 3), (["--fail-on", "unknown"], 1)])
-def test_a_missing_trial_names_the_option_and_the_key_that_decide(
-    words: list[str], code: int, folder: Path, capsys: Captured
-) -> None:
-    assert run(["audit", LTOIR, *words]) == code
-    what, how, *_ = capsys.readouterr().out.replace("\n  ", " ").splitlines()
-    word = "failed" if words else "undecided: 1 finding needs a trial link"
-    assert what.startswith(f"audit {word}: LTO-IR made by 13.1 or 13.2 may need nvJitLink")
-    assert how == (
-        "what to do: let nvJitLink decide: add --trial-link, or write trial-link = true under "
-        "[audit] in ltocompat.toml"
-    )
-    tables = (folder / "ltocompat.toml").read_text("utf-8")
-    (folder / "pyproject.toml").write_text(tables.replace("[", "[tool.ltocompat."), "utf-8")
-    assert run(["audit", LTOIR, *words, "--config", "pyproject.toml"]) == code
-    assert "under [tool.ltocompat.audit] in pyproject.toml\n" in capsys.readouterr().out
-    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
-        file.write("[audit]\ntrial-link = true\n")
-    assert read_policy("ltocompat.toml").trial_links
-
-
-def test_a_trial_that_was_made_is_not_advised() -> None:
-    open_policy = read_policy("ltocompat.toml")
-    (result,) = ltocompat.check(LTOIR, open_policy.targets)
-    for policy, advised in (
-        (open_policy, True),
-        (replace(open_policy, trial_links=True), False),
-        (replace(open_policy, trial_links=True, trial_releases=(Release(13, 2),)), True),
-        (replace(open_policy, trial_links=True, trial_releases=(Release(13, 1),)), False),
-    ):
-        (held,) = audited([result], policy, Baseline())
-        (finding,) = held.result.findings
-        assert ("trial-link = true" in finding.remedy) is advised
-        assert finding.decided_by_trial is advised
-
-
-def test_check_and_audit_name_their_own_way_to_a_trial(folder: Path, capsys: Captured) -> None:
-    run(["check", LTOIR, "--deploy-target", "nvjitlink=13.1,gpu=h100"])
-    assert "or let nvJitLink decide: add --trial-link\n" in capsys.readouterr().out
-    run(["require", LTOIR])
-    assert "perhaps 13.1 is enough; --trial-link shows it" in capsys.readouterr().out
-    (folder / "ltocompat.toml").unlink()
-    run(["audit", LTOIR])
-    assert "trial-link = true" not in capsys.readouterr().out
-
-
-def test_a_half_that_the_policy_leaves_open_is_undecided(folder: Path, capsys: Captured) -> None:
-    """Its SASS is judged for the driver; what its LTO-IR needs depends on a linker nobody named."""
-    (folder / "ltocompat.toml").write_text('[targets.prod]\ndriver = "580"\ngpu = "h100"\n')
-    code = {f"k/{name}": Path(path).read_bytes() for name, path in (("a", SASS), ("b", LTOIR))}
-    both = str(wheel(folder, code, name="both"))
-    for words in ([], ["--fail-on", "unknown"]):
-        assert run(["audit", both, *words]) == 3
-        what, how, *_ = capsys.readouterr().out.replace("\n  ", " ").splitlines()
-        assert what.startswith("audit undecided: its links can't be checked: the target lacks ")
-        assert how.endswith("to the deploy target: [targets.prod] in ltocompat.toml")
-    ignored = 'ignore = [{rule = "TGT-01", reason = "never linked", expires = 2099-12-31}]\n'
-    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
-        file.write(f"[audit]\n{ignored}")
-    assert run(["audit", both]) == 0
-
-
 def test_a_path_that_cannot_be_read_is_no_pass(folder: Path, capsys: Captured) -> None:
     assert run(["audit", SASS, "gone.whl", "--format", "json=a.json"]) == 3
     line, *_ = capsys.readouterr().out.splitlines()
     assert line.startswith("audit undecided: 1 path could not be read: ")
     summary = valid_json((folder / "a.json").read_text("utf-8"))["summary"]
     assert (summary["passed"], summary["outcome"]) == (False, "undecided")
-
-
-def test_a_verdict_that_is_known_or_ignored_says_so_in_the_table(capsys: Captured) -> None:
-    too_new = str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx")
-    run(["audit", too_new, "--write-baseline", "known.json"])
-    capsys.readouterr()
-    assert run(["audit", too_new, "--baseline", "known.json"]) == 0
-    assert "fail (known)" in capsys.readouterr().out
-    run(["audit", too_new, "--baseline", "known.json", "--format", "html"])
-    page = capsys.readouterr().out
-    assert "<span>fail</span> <small>(known)</small>" in page
-    assert "<span>note</span> <small>(known)</small>" in page
-    run(["audit", too_new, "--format", "html"])
-    assert "(known)" not in capsys.readouterr().out
 
 
 def test_a_report_goes_to_a_pipe_that_has_few_letters(
@@ -229,20 +139,6 @@ def test_a_report_goes_to_a_pipe_that_has_few_letters(
     monkeypatch.setattr(sys, "stdout", stream)
     assert run(["audit", str(path), "--format", "json=x.json", "--format", "html=x.html"]) == 0
     valid_json((folder / "x.json").read_text("utf-8"))
-
-
-def test_from_python_it_is_a_stream_of_values(folder: Path) -> None:
-    records = list(ltocompat.audit(PTX))
-    assert [type(record) for record in records] == [
-        Required,
-        Audited,
-        Audited,
-    ]  # loaded, and linked
-    kernels = Project.copy(folder / "kernels").build()
-    library = str(FOLDER / "objects" / "libsaxpy.so")
-    found = list(ltocompat.audit([library, kernels], folder / "kernels" / "pyproject.toml"))
-    failed = [audited for audited in found if isinstance(audited, Audited) and audited.failed]
-    assert {each_audited.result.path for each_audited in failed} == {library}
 
 
 def test_what_is_wrong_on_any_target_is_no_deploy_target(folder: Path) -> None:
@@ -297,31 +193,6 @@ def test_architectures_are_required_of_all_but_single_images_and_pure_packages(
     )
 
 
-def test_what_has_no_device_code_passes_where_that_is_allowed(
-    folder: Path, capsys: Captured
-) -> None:
-    required = '[audit]\nrequire-archs = ["sm_80"]\n'
-    (folder / "ltocompat.toml").write_text(POLICY + required, "utf-8")
-    plain = str(FOLDER / "README.md")
-    platform = str(wheel(folder, {"empty/__init__.py": b""}, name="empty"))
-    (folder / "no files").mkdir()
-    capsys.readouterr()
-    assert run(["audit", plain]) == 3
-    assert capsys.readouterr().out.startswith(
-        "audit checked nothing: there is no device code; if that is right, add --allow-empty, or "
-        'write no-device-code = "pass" under [audit] in ltocompat.toml; policy ltocompat.toml\n'
-    )
-    for paths in ([plain], [platform], ["no files"], []):
-        assert run(["audit", "--allow-empty", *paths]) == 0
-        line, *_ = capsys.readouterr().out.splitlines()
-        assert line == "audit passed: there is no device code; policy ltocompat.toml"
-    with (folder / "ltocompat.toml").open("a", encoding="utf-8") as file:
-        file.write('no-device-code = "pass"\n')
-    for paths in ([plain], [platform]):
-        assert run(["audit", *paths, "--format", "json"]) == 0
-        assert valid_json(capsys.readouterr().out)["summary"]["passed"]
-
-
 @pytest.mark.parametrize(
     ("path", "code"),
     [
@@ -350,39 +221,5 @@ def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:
     assert value["driver_sass"] == "580.65.06"
 
 
-def test_an_ignore_hides_a_finding_in_one_file_of_a_package_and_no_other(
-    folder: Path, capsys: Captured
-) -> None:
-    ignores = (
-        '[audit]\nfail-on = "jit"\n'
-        'ignore = [{rule = "PTX-06", path = "a.ptx", reason = "x", expires = 2099-12-31}]\n'
-    )
-    (folder / "ltocompat.toml").write_text(POLICY + ignores, "utf-8")
-    code = Path(PTX).read_bytes()
-    path = wheel(folder, {"k/a.ptx": code}, name="one")
-    assert run(["audit", str(path)]) == 0
-    two = wheel(folder, {"k/a.ptx": code, "k/b.ptx": code}, name="two")
-    capsys.readouterr()
-    assert run(["audit", str(two), "--format", "json"]) == 1
-    (loaded,) = (r for r in valid_json(capsys.readouterr().out)["results"] if r["route"] == "load")
-    table = {found["example"].partition("::")[2]: found["standing"] for found in loaded["findings"]}
-    assert table == {"k/a.ptx": "ignored", "k/b.ptx": "counts"}
-
-
-def test_modules_of_all_files_in_a_package_are_counted(folder: Path, capsys: Captured) -> None:
-    code = (FOLDER / "ltoir" / "nvrtc-13.5-lto_80.ltoir").read_bytes()
-    path = wheel(folder, {"k/a.ltoir": code, "k/b.ltoir": code, "k/c.ltoir": code}, name="three")
-    assert run(["audit", str(path), "--format", "github", "--format", "table=x.txt"]) == 1
-    assert "(the first of 3 modules)" in capsys.readouterr().out
-    assert "::k/a.ltoir   3 of 3 modules" in (folder / "x.txt").read_text("utf-8")
-
-
 def rules(value: Any) -> set[str]:  # noqa: ANN401 - parsed JSON
     return {found["rule"] for each_value in value["results"] for found in each_value["findings"]}
-
-
-def test_the_reasoning_is_shown_where_it_is_asked_for(capsys: Captured) -> None:
-    assert run(["audit", SASS]) == 0
-    assert "driver >= " not in capsys.readouterr().out
-    assert run(["audit", SASS, "--why"]) == 0
-    assert "driver >= " in capsys.readouterr().out

@@ -29,22 +29,6 @@ def audit(path: Path, policy: str, capsys: Captured) -> tuple[int, list[dict[str
     return code, valid_json(capsys.readouterr().out)["results"]
 
 
-def test_of_variants_the_one_that_fits_best_decides(folder: Path, capsys: Captured) -> None:
-    """Driver 580 compiles PTX of 12.4, and not that of 13.5."""
-    both = {"k/x_old.ptx": OLD.read_bytes(), "k/x_new.ptx": NEW.read_bytes()}
-    path = wheel(folder, both)
-    assert audit(path, "", capsys)[0] == 3
-    code, results = audit(path, 'variants = ["x_*.ptx"]', capsys)
-    verdicts = {result["route"]: result["verdict"] for result in results}
-    assert (code, verdicts["load"]) == (0, "jit")
-    for result in results:
-        best, _, outcome = result["why"][0].partition(" and decides; the others: ")
-        assert best == "k/x_old.ptx fits best of 2 variants"
-        assert outcome.startswith("k/x_new.ptx fail (")
-        assert [each["decides"] for each in result["variants"]] == [False, True]
-    assert audit(path, 'variants = ["y_*.ptx"]', capsys)[0] == 3
-
-
 def test_what_is_no_variant_is_judged_with_each(folder: Path, capsys: Captured) -> None:
     """A pattern that takes the wrong file for a variant of itself hides nothing beside it."""
     path = wheel(folder, {"k/x_1.cubin": CUBIN, "k/x_2.cubin": CUBIN, "k/y.ptx": NEW.read_bytes()})
@@ -67,20 +51,6 @@ def test_a_dependency_brings_what_the_policy_says_where_it_is_required(
     assert audit(asking, provided, capsys)[0] == 0
     exact = wheel(folder, members, ["nvidia-nvjitlink==13.0.*"], name="exact")
     assert audit(exact, 'provided-by = {nvidia-nvjitlink = ["libnvrtc.so.*"]}', capsys)[0] != 0
-
-
-@pytest.mark.parametrize(
-    ("gpus", "code"), [('["h100"]', 0), ('["h100", "a100"]', 1), ('["sm_90a"]', 0), ("[]", 0)]
-)
-def test_required_gpus_are_served_by_whatever_serves_them(
-    gpus: str, code: int, folder: Path, capsys: Captured
-) -> None:
-    """SASS for sm_90 serves H100, and an A100 has nothing."""
-    path = wheel(folder, {"k/x.cubin": CUBIN})
-    found, results = audit(path, f"require-gpus = {gpus}", capsys)
-    assert found == code
-    rules = [finding["rule"] for result in results for finding in result["findings"]]
-    assert ("POL-03" in rules) is bool(code)
 
 
 def ptx(*kernels: str) -> bytes:

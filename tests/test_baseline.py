@@ -16,7 +16,6 @@ from ltocompat.cli import run
 pytestmark = pytest.mark.usefixtures("folder")
 
 Captured = pytest.CaptureFixture[str]
-PTX_12 = "ptx/nvrtc-12.4-compute_80.ptx"  # ISA 8.4: driver 550
 PTX_13 = "ptx/nvrtc-13.0-compute_80.ptx"  # ISA 9.0: driver 580
 SM_80, SM_90, SM_70 = (f"cubin/nvrtc-12.9-sm_{number}.cubin" for number in (80, 90, 70))
 KNOWN = ("--baseline", "known.json")
@@ -54,62 +53,6 @@ def test_a_release_that_fails_on_more_gpus_is_new_there(capsys: Captured) -> Non
     assert "on prod (h100" in line
 
 
-def test_a_gpu_that_the_target_gets_is_new(capsys: Captured) -> None:
-    policy()
-    path = build("1.0", {"k/a.ptx": PTX_13})
-    write(path)
-    policy(gpu='"H100", "a100"')
-    assert "(known on h100; new on a100)" in growth(path, capsys)
-
-
-def test_more_modules_and_a_newer_version_are_new(capsys: Captured) -> None:
-    policy()
-    write(build("1.0", {"k/a.ptx": PTX_12}))
-    line = growth(build("1.1", {"k/a.ptx": PTX_13}), capsys)
-    older, newer = "driver 550.54.14", "driver 580.65.06"
-    assert f"(more on h100: fail of 1 module asking for {newer}, after " in line
-    assert f"fail of 1 module asking for {older})" in line
-    write(build("2.0", {"k/a.ptx": PTX_13}))
-    assert run(["audit", build("2.1", {"k/a.ptx": PTX_12}), *KNOWN, "-q"]) == 0
-    write(build("3.0", {"k/libx.so.1": PTX_13}))
-    growth(build("3.1", {"k/libx.so.1": PTX_13, "k/libx.so.2": PTX_13}), capsys)
-    assert run(["audit", build("3.2", {"k/libx.so.7": PTX_13}), *KNOWN, "-q"]) == 0
-
-
-def test_a_file_of_the_same_name_in_another_package_is_another() -> None:
-    policy()
-    write(build("1.0", {"k/a.ptx": PTX_13}))
-    assert run(["audit", build("1.0", {"k/a.ptx": PTX_13}, "other"), *KNOWN, "-q"]) == 1
-    assert run(["audit", build("1.0", {"k/b.ptx": PTX_13}), *KNOWN, "-q"]) == 1
-
-
-def test_a_target_that_is_renamed_is_the_same_and_one_with_other_keys_is_not() -> None:
-    policy()
-    path = build("1.0", {"k/a.ptx": PTX_13})
-    write(path)
-    policy(driver=" R535 ", name="oldest")
-    assert run(["audit", path, *KNOWN, "-q"]) == 0
-    policy(driver="550")
-    assert run(["audit", path, *KNOWN, "-q"]) == 1
-
-
-def test_subjects_of_one_rule_are_known_one_by_one(capsys: Captured) -> None:
-    """Metadata of one package, and the releases that it may ask for."""
-    ltoir = {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir"}
-    words = ("--fail-on", "unknown")
-    path = build("1.0", ltoir, "libx", "nvidia-nvjitlink>=13.0,<14")
-    assert run(["audit", path, *words]) == 1
-    assert run(["audit", path, "--write-baseline", "known.json", *words, "-q"]) == 0
-    newer = {"k/a.ltoir": "ltoir/nvrtc-13.5-lto_80.ltoir"}
-    path = build("1.1", newer, "libx", "nvidia-nvjitlink>=13.0,<14")
-    capsys.readouterr()
-    assert run(["audit", path, *KNOWN, *words]) == 1
-    said = "(more: unknown asking for nvJitLink 13.5, after unknown asking for nvJitLink 13.2)"
-    assert said in " ".join(capsys.readouterr().out.split())
-    path = build("1.2", ltoir, "libx", "nvidia-nvjitlink>=13.1,<14")
-    assert run(["audit", path, *KNOWN, *words, "-q"]) == 0
-
-
 def test_a_loose_file_is_one_from_wherever_it_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,16 +70,6 @@ def test_a_loose_file_is_one_from_wherever_it_is_named(
     path, config = str(folder / "build" / "x.ptx"), str(folder / "ltocompat.toml")
     words = ["--config", config, "--baseline", str(folder / "known.json"), "-q"]
     assert run(["audit", path, *words]) == 0
-
-
-def test_a_half_that_the_target_leaves_open_is_known_by_itself() -> None:
-    Path("ltocompat.toml").write_text('[targets.prod]\ndriver = "580"\ngpu = "h100"\n', "utf-8")
-    members = {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir", "k/b.cubin": SM_90}
-    path = build("1.0", members)
-    assert run(["audit", path, "-q"]) == 3
-    write(path)
-    Path("ltocompat.toml").write_text('[targets.prod]\nnvjitlink = "13.3"\n', "utf-8")
-    assert run(["audit", path, *KNOWN, "-q"]) == 3
 
 
 def test_a_baseline_of_another_form_is_told_and_written_anew(capsys: Captured) -> None:
@@ -256,17 +189,3 @@ def test_a_mistake_in_what_is_allowed_is_told(table: str, said: str, capsys: Cap
     policy(f"[[audit.allow]]\n{table}")
     assert run(["audit", str(FOLDER / SM_90)]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_init_writes_tables_for_just_what_there_is(capsys: Captured) -> None:
-    """An unknown of one file is no fail of another, nor of two packages."""
-    path = build("1.0", {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir"}, "libp", "nvidia-nvjitlink")
-    other = build("1.0", {"k/a.cubin": SM_90}, "libq")
-    assert run(["init", path, other]) == 0
-    text = Path("ltocompat.toml").read_text("utf-8")
-    for line in ('path = "libp"', 'verdict = "unknown"', 'target = "every target"', "modules = 0"):
-        assert line in text
-    assert run(["audit", path, other, "-q"]) == 0
-    capsys.readouterr()
-    moved = build("1.0", {"k/a.ltoir": "ltoir/nvrtc-13.2-lto_80.ltoir"}, "libr", "nvidia-nvjitlink")
-    assert run(["audit", moved, "-q"]) != 0

@@ -98,22 +98,3 @@ def test_a_fatbin_with_only_ltoir_that_is_loaded_directly_fails_with_209() -> No
 def test_what_works_is_not_warned_about(sample: str, target: str, verdict: Verdict) -> None:
     result = judged(sample, target)
     assert result.verdict is verdict, result.findings
-
-
-def test_a_partial_version_that_a_rule_splits_is_unknown_and_asks_for_the_rest() -> None:
-    result = judged("ltoir/nvrtc-12.4-lto_80.ltoir", "nvjitlink=12,gpu=h100")
-    assert result.verdict is Verdict.UNKNOWN
-    assert "give" in result.findings[0].message
-
-
-def test_a_range_must_work_as_a_whole_and_names_the_first_that_fails() -> None:
-    result = judged("ltoir/nvrtc-12.4-lto_80.ltoir", "nvjitlink>=12.2,<13,gpu=h100")
-    assert result.verdict is Verdict.FAIL
-    assert "the target has 12.2" in result.findings[0].message
-
-
-def test_a_half_that_the_target_is_silent_about_is_named_and_not_ok() -> None:
-    linked = judged("ltoir/nvrtc-12.4-lto_80.ltoir", "nvjitlink=12.4,gpu=h100")
-    assert (linked.verdict, linked.not_judged) == (Verdict.OK, ("load",))
-    nothing = judged("ltoir/nvrtc-12.4-lto_80.ltoir", "driver=580,gpu=h100")
-    assert (nothing.verdict, nothing.not_judged) == (Verdict.UNKNOWN, ("link",))

@@ -24,7 +24,6 @@ PTX = str(FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx")
 NEW_PTX = str(FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx")
 LTOIR = str(FOLDER / "fatbin-ltoir" / "nvfatbin-13.1-of-13.1-lto_80.fatbin")
 BROKEN = str(FOLDER / "broken" / "empty.bin")
-BOTH = str(FOLDER / "fatbin" / "nvfatbin-13.5-reloc.fatbin")
 H100 = "driver=580.95.05,nvjitlink=13.1,gpu=h100"
 
 Captured = pytest.CaptureFixture[str]
@@ -76,43 +75,6 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
         assert "--allow-empty" not in capsys.readouterr().err
 
 
-def test_each_target_and_gpu_has_its_verdict(capsys: Captured) -> None:
-    goals = ["--deploy-target", H100 + "+l4", "--deploy-target=driver=525.60.13,gpu=t4,name=old"]
-    assert run(["check", SASS, NEW_PTX, *goals, "--format", "json"]) == 1
-    value = valid_json(capsys.readouterr().out)
-    assert [each_value["name"] for each_value in value["targets"]] == [H100 + "+l4", "old"]
-    found = {(one["path"], one["gpu"]): one["verdict"] for one in value["results"]}
-    assert found == {
-        (SASS, "h100"): "ok",
-        (SASS, "l4"): "ok",
-        (SASS, "t4"): "fail",
-        (NEW_PTX, "h100"): "fail",
-        (NEW_PTX, "l4"): "fail",
-        (NEW_PTX, "t4"): "fail",
-    }
-
-
-def test_a_route_can_be_chosen(capsys: Captured) -> None:
-    run(["check", BOTH, "--deploy-target", H100, "--format", "json"])
-    both = valid_json(capsys.readouterr().out)["results"]
-    assert [each_value["route"] for each_value in both] == ["load", "link"]
-    run(["check", BOTH, "--deploy-target", H100, "--format", "json", "--route", "link"])
-    (value,) = valid_json(capsys.readouterr().out)["results"]
-    assert value == both[1]
-
-
-def test_paths_can_be_judged_together_as_one_link(capsys: Captured) -> None:
-    old = str(FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir")
-    goal = ["--deploy-target", "driver=580.95.05,nvjitlink=12.9,gpu=h100", "--format", "json"]
-    assert run(["check", old, *goal]) == 0
-    assert valid_json(capsys.readouterr().out)["summary"]["verdict"] == "ok"
-    assert run(["check", old, LTOIR, "--together", *goal]) == 1
-    (value,) = valid_json(capsys.readouterr().out)["results"]
-    assert "LTO-01" in {finding["rule"] for finding in value["findings"]}
-    run(["check", old, LTOIR, "--together", *goal[:2]])
-    assert f"{old} + {LTOIR}: 2 modules\n" in capsys.readouterr().out
-
-
 def test_a_saved_inspection_is_told_by_what_it_is(tmp_path: Path, capsys: Captured) -> None:
     """It was "no device code"."""
     assert run(["inspect", str(FOLDER / "cubin/nvrtc-12.4-sm_80.cubin"), "--format", "json"]) == 0
@@ -123,13 +85,6 @@ def test_a_saved_inspection_is_told_by_what_it_is(tmp_path: Path, capsys: Captur
         assert "is a saved inspection, not device code" in capsys.readouterr().err
     with pytest.raises(ltocompat.UnreadableInput, match="is a saved inspection, not device code"):
         list(ltocompat.read(saved))
-
-
-def test_reasons_are_shown_when_asked(capsys: Captured) -> None:
-    run(["check", SASS, "--deploy-target", H100])
-    assert "why:" not in capsys.readouterr().out
-    run(["check", SASS, "--deploy-target", H100, "--why"])
-    assert "why:\n  1 module (e.g. " in capsys.readouterr().out
 
 
 def test_a_target_without_a_value_is_this_machine(capsys: Captured) -> None:
@@ -238,38 +193,6 @@ def test_require_and_matrix_end_in_3_when_there_is_nothing_to_tell(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_require_prints_both_floors(capsys: Captured) -> None:
-    assert run(["require", LTOIR, "--format", "json"]) == 0
-    (value,) = valid_json(capsys.readouterr().out)["artifacts"]
-    assert (value["nvjitlink"]["possible"], value["nvjitlink"]["sure"]) == ("13.1", "13.2")
-
-
-def judgement(finding: dict[str, object]) -> dict[str, object]:
-    """A finding without the names of kernels, which check reads afterwards."""
-    return {key: value for key, value in finding.items() if not key.startswith("kernel")}
-
-
-def test_matrix_agrees_with_check(capsys: Captured) -> None:
-    assert run(["matrix", LTOIR, "--format", "json"]) == 0
-    value = valid_json(capsys.readouterr().out)
-    (matrix,) = value["grids"]
-    column = matrix["columns"].index("sm_90")
-    for row, version in enumerate(matrix["rows"]):
-        laid_out = value["results"][matrix["cells"][row][column]]
-        run(["check", LTOIR, f"--deploy-target=nvjitlink={version},gpu=sm_90", "--format=json"])
-        (judged,) = valid_json(capsys.readouterr().out)["results"]
-        assert judged["verdict"] == laid_out["verdict"]
-        assert [*map(judgement, judged["findings"])] == [*map(judgement, laid_out["findings"])]
-
-
-def test_matrix_draws_a_picture_over_an_old_one(tmp_path: Path, capsys: Captured) -> None:
-    path = tmp_path / "new.svg"
-    path.write_text("old")
-    assert run(["matrix", LTOIR, "--svg", str(path)]) == 0
-    assert path.read_text("utf-8").startswith('<svg xmlns="http://www.w3.org/2000/svg"')
-    assert capsys.readouterr().out.startswith(LTOIR)
-
-
 def test_a_picture_needs_a_name_that_no_library_has(tmp_path: Path, capsys: Captured) -> None:
     library = tmp_path / "libx.so"
     library.write_text("precious")
@@ -283,16 +206,6 @@ def test_a_picture_needs_a_name_that_no_library_has(tmp_path: Path, capsys: Capt
 def test_a_rule_is_explained_by_its_id_in_any_case(capsys: Captured) -> None:
     assert run(["explain", "ptx-01"]) == 0
     assert capsys.readouterr().out.startswith("PTX-01: ")
-
-
-def test_an_error_text_finds_its_cause_in_a_few_lines(capsys: Captured) -> None:
-    text = "the provided PTX was compiled with an unsupported toolchain."
-    assert run(["explain", *text.split(), "--format", "json"]) == 0
-    assert valid_json(capsys.readouterr().out)["rules"][0]["id"] == "PTX-01"
-    assert run(["explain", *text.split()]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 12
-    assert any("PTX-01" in line for line in lines)
 
 
 def test_an_error_text_is_read_from_a_pipe(

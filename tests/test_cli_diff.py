@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -81,21 +79,6 @@ def test_no_format_changes_the_exit_code(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_an_unknown_word_is_named_with_those_that_are_known(capsys: Captured) -> None:
-    assert run(["diff", SAXPY, SAXPY, "--forbid", "lost"]) == 2
-    text = capsys.readouterr().err
-    assert "--forbid 'lost' is not known" in text
-    assert "lost-arch, driver-rose, nvjitlink-rose, lost-ptx" in text
-
-
-def test_what_is_forbidden_is_listed_with_its_place(capsys: Captured) -> None:
-    run(["diff", SAXPY, SASS_ONLY, "--forbid", "lost-ptx"])
-    what, where, *_ = capsys.readouterr().out.partition("fail[lost-ptx] ")[2].splitlines()
-    assert what.startswith("architectures lost of ptx: compute_80 in nvcc-13.5-sm_80")
-    assert where.startswith("  --> ")
-    assert where.endswith("libsaxpy.so@0xd30.1")
-
-
 def test_a_saved_inspection_stands_for_its_file(tmp_path: Path, capsys: Captured) -> None:
     run(["inspect", SAXPY, "--kernels", "--format", "json"])
     file = tmp_path / "old.json"
@@ -104,15 +87,6 @@ def test_a_saved_inspection_stands_for_its_file(tmp_path: Path, capsys: Captured
     value = valid_json(capsys.readouterr().out)
     assert value["old"]["saved"]
     assert value["changes"] == []
-
-
-def test_a_saved_inspection_can_come_through_a_pipe(capsys: Captured) -> None:
-    run(["inspect", SAXPY, "--kernels", "--format", "json"])
-    text = capsys.readouterr().out.encode()
-    words = [sys.executable, "-m", "ltocompat", "diff", "-", SASS_ONLY, "--forbid", "lost-ptx"]
-    done = subprocess.run(words, input=text, capture_output=True, check=False)
-    assert done.returncode == 1
-    assert b"lost-ptx" in done.stdout
 
 
 def test_files_without_device_code_are_named_beside_the_exit_code(capsys: Captured) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import subprocess
@@ -15,19 +14,17 @@ from typing import Any
 
 import click
 import pytest
-from report_values import LIBRARY, bare_file, library, sass, valid_json
+from report_values import bare_file, library, valid_json
 
 import ltocompat.commands.extract
 import ltocompat.commands.inspect
 from ltocompat.cli import VERBS, run, verb_command
-from ltocompat.commands.extract import Extracted
-from ltocompat.commands.options import ExtractOptions, InspectOptions
+from ltocompat.commands.options import InspectOptions
 from ltocompat.model import watchdog
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.failure import Failure, Progress
-from ltocompat.model.image import Artifact, Module, Record, Skipped
+from ltocompat.model.image import Record, Skipped
 from ltocompat.report.streams import ProgressLine
-from ltocompat.scan.filters import ImageFilter
 
 REPO = Path(__file__).parents[1]
 BANNED = (
@@ -89,32 +86,6 @@ def python(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         env=environment,
         **options,
     )
-
-
-@pytest.mark.usefixtures("calls")
-def test_a_readable_file_is_0(capsys: Captured) -> None:
-    assert run(["inspect", "a.so"]) == 0
-    captured = capsys.readouterr()
-    assert captured.out.startswith("lib/libx.so (1.2 MiB; ELF shared library, x86-64): 7 modules")
-    assert captured.err == ""
-
-
-@pytest.mark.usefixtures("calls")
-def test_no_device_code_is_0(capsys: Captured) -> None:
-    assert run(["inspect", "d"]) == 0
-    assert capsys.readouterr().out == "1 file without device code\n"
-
-
-@pytest.mark.usefixtures("calls")
-@pytest.mark.parametrize("form", ["table", "markdown", "json"])
-def test_an_unreadable_path_is_3_and_the_others_are_still_read(form: str, capsys: Captured) -> None:
-    assert run(["inspect", "a.so", "missing", "b.so", "--format", form]) == 3
-    captured = capsys.readouterr()
-    assert captured.out.count("13.0.48") == 2
-    assert captured.err == "ltocompat: 'missing' does not exist; check the path\n"
-    if form == "json":
-        value = valid_json(captured.out)
-        assert [error["kind"] for error in value["summary"]["errors"]] == ["unreadable"]
 
 
 @pytest.mark.parametrize(
@@ -182,15 +153,6 @@ def test_an_error_is_the_only_json_document_when_nothing_was_written(
     assert captured.err
 
 
-@pytest.mark.usefixtures("calls")
-@pytest.mark.parametrize("path", ["late-missing", "late-bug"])
-def test_a_json_document_that_was_begun_ends_well(path: str, capsys: Captured) -> None:
-    run(["inspect", path, "--format", "json"])
-    value = valid_json(capsys.readouterr().out)
-    assert value["artifacts"][0]["complete"] is False
-    assert len(value["summary"]["errors"]) == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -212,54 +174,6 @@ def test_wrong_usage_is_2_and_one_sentence(
     assert captured.out == ""
     assert captured.err.startswith(f"ltocompat: {sentence}")
     assert captured.err.count("\n") == 1
-
-
-def test_options_reach_the_reader(calls: list[dict[str, Any]]) -> None:
-    filters = ["--kind", "ptx,sass", "--arch", "90", "--made-by", "12.4", "--made-by", "nvlink"]
-    assert run(["inspect", "a.so", "-", "--kernels", "--hash", *filters]) == 0
-    assert [call["path"] for call in calls] == ["a.so", "-"]
-    options = calls[0]["options"]
-    assert options.kernels is options.hashes is True
-    assert options.where == ImageFilter.parse(
-        kinds=["ptx", "sass"], archs=["90"], made_by=["12.4", "nvlink"]
-    )
-
-
-def test_without_filters_the_reader_gets_none(calls: list[dict[str, Any]]) -> None:
-    run(["inspect", "a.so"])
-    assert calls[0]["options"].where is None
-
-
-@pytest.fixture
-def extracted(monkeypatch: pytest.MonkeyPatch) -> list[ExtractOptions]:
-    seen: list[ExtractOptions] = []
-
-    def extract(options: ExtractOptions) -> Iterator[Extracted | Failure]:
-        seen.append(options)
-        for place in options.places:
-            if place == "full":
-                yield Failure.of(LtocompatError("'out/x' can't be written: no space left"))
-            else:
-                yield Extracted(LIBRARY.at(0x40, 0), "out/libx.cubin", "cubin", None)
-
-    monkeypatch.setattr(ltocompat.commands.extract, "run", extract)
-    return seen
-
-
-def test_extract_names_each_file(extracted: list[ExtractOptions], capsys: Captured) -> None:
-    assert run(["extract", "a.so", "-o", "out", "--kind", "sass"]) == 0
-    assert capsys.readouterr().out == "lib/libx.so@0x40.0 -> out/libx.cubin\n1 file written\n"
-    assert extracted[0].output == "out"
-    assert extracted[0].where == ImageFilter.parse(kinds=["sass"])
-
-
-@pytest.mark.usefixtures("extracted")
-def test_extract_goes_on_after_an_error(capsys: Captured) -> None:
-    assert run(["extract", "full", "a.so", "-o", "out", "--format", "json"]) == 3
-    captured = capsys.readouterr()
-    value = valid_json(captured.out)
-    assert value["summary"]["written"] == 1
-    assert value["summary"]["errors"][0]["kind"] == "failed"
 
 
 def test_the_version_is_shown(capsys: Captured) -> None:
@@ -523,21 +437,3 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
     now[0] += 10
     watchdog._look()  # noqa: SLF001
     assert capfd.readouterr().err == ""
-
-
-def test_a_terminal_gets_its_own_width(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    image = sass(LIBRARY.at(0x40, 0))
-    records = [Module(LIBRARY.at(0x40), None, None, (image,)), Artifact("lib/libx.so", 9, 1, 1, 0)]
-    monkeypatch.setattr(ltocompat.commands.inspect, "run", lambda _: iter(records))
-    run(["inspect", "x", "--images"])
-    assert "lib/libx.so@0x40.0" in capsys.readouterr().out
-    terminal = Terminal()
-    monkeypatch.setattr("sys.stdout", terminal)
-    monkeypatch.setenv("COLUMNS", "80")
-    run(["inspect", "x", "--images"])
-    assert "\n    lib/libx.so@0x40.0\n" in terminal.text
-
-
-def test_json_is_one_document_per_run(calls: list[dict[str, Any]], capsys: Captured) -> None:
-    run(["inspect", "a", "b", "--format=json"])
-    assert len(json.loads(capsys.readouterr().out)["artifacts"]) == len(calls) == 2

@@ -12,7 +12,6 @@ from libraries_made import build_libcuda, needs_gcc
 from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
-import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.selftest import (
     COUNT,
@@ -25,7 +24,7 @@ from ltocompat.commands.selftest import (
     linker_error,
 )
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.report import FORMATS, Failure, Options
+from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.selftest import REPORT
 from ltocompat.trial.compile_pool import Compiled
 from ltocompat.trial.load_values import LoadAnswer, LoadOutcome, LoadStep
@@ -85,11 +84,6 @@ def test_every_step_has_its_row_and_the_end_is_told(
     assert text == snapshot
 
 
-def test_nothing_but_errors_is_an_error() -> None:
-    value = valid_json(written("json", REPORT, [Failure("usage", "no version")]))
-    assert value["error"]["kind"] == "usage"
-
-
 def code_of(results: list[str]) -> int:
     return 1 if "failed" in results else 4 if "missing" in results else 0
 
@@ -131,10 +125,6 @@ def test_a_driver_that_does_not_start_is_missing(
     driver, *_ = valid_json(capsys.readouterr().out)["steps"]
     assert driver["result"] == "missing"
     assert "803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)" in driver["detail"]
-
-
-def test_the_public_name_is_lazy() -> None:
-    assert ltocompat.selftest.__module__ == "ltocompat.commands.selftest"
 
 
 def test_an_older_linker_is_named_beside_what_it_says() -> None:

@@ -40,11 +40,6 @@ def test_an_immediate_is_no_region(
     assert found(folder, library(bytes([0x90]) * nops + MOVABS + rest)) == []
 
 
-def test_the_same_bytes_in_data_are_told(tmp_path: Path) -> None:
-    records = found(tmp_path, library(MOVABS + bytes(64), flags=DATA))
-    assert records, "only instructions may hold such a constant"
-
-
 def test_a_region_that_a_wrapper_points_at_is_told_wherever_it_lies(tmp_path: Path) -> None:
     parts = [
         Part(".text", MOVABS + b"\xc7\x85\xa0\0" + bytes(60), flags=CODE),

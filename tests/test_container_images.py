@@ -49,16 +49,6 @@ def reasons(path: str) -> list[str]:
     return [each.reason for each in inspect(path) if isinstance(each, Skipped)]
 
 
-@pytest.mark.parametrize("form", [oci_layout, docker_archive])
-def test_a_place_is_a_path_in_the_image(tmp_path: Path, form: object) -> None:
-    assert callable(form)
-    path = written(tmp_path, form([archive({APP: CUBIN_12_4})]))
-    assert places(path) == [f"::/{APP}"]
-    assert not reasons(path)
-    (verdict,) = check(f"{path}::/{APP}", ON_550)
-    assert verdict.verdict is Verdict.OK
-
-
 def test_an_archive_that_was_compressed_and_a_folder_say_the_same(tmp_path: Path) -> None:
     data = oci_layout([archive({APP: CUBIN_12_4}), archive({"opt/y.cubin": CUBIN_13_5})])
     path = written(tmp_path, data)
@@ -88,17 +78,6 @@ def test_pax_headers_and_the_folder_of_all_files_may_come_first(
         path = written(tmp_path, packed, name)
         assert (places(path), reasons(path)) == ([], [])
         assert package_of(path) is not None
-
-
-def test_a_file_that_a_later_layer_deletes_or_replaces_is_not_judged(tmp_path: Path) -> None:
-    lower = archive({APP: CUBIN_13_5, "opt/y.cubin": CUBIN_13_5})
-    upper = archive({"opt/app/.wh.x.cubin": b"", "opt/y.cubin": CUBIN_12_4})
-    alone, both = (
-        written(tmp_path, oci_layout(f), n)
-        for f, n in (([lower], "a.tar"), ([lower, upper], "b.tar"))
-    )
-    assert max(each.verdict for each in check(alone, ON_550)) is Verdict.FAIL
-    assert max(each.verdict for each in check(both, ON_550)) is Verdict.OK
 
 
 def of_platforms(folder: Path) -> str:
@@ -408,38 +387,6 @@ def test_cuda_compat_in_an_image_is_in_front_of_older_branches(
     assert max(r.verdict for r in check(path, host)) is max(verdict, Verdict.JIT)
 
 
-@pytest.mark.parametrize(
-    ("by", "host", "rules"),
-    [
-        # vllm-openai 0.15.0 listed it, and every driver as new as CUDA 12.9 gave error 803
-        # (gpustack issue 4678, vllm pull request 33992).
-        ("conf", "driver=580.65.06,gpu=a100", ["CMP-03"]),
-        ("conf", "driver=575.64.03,gpu=a100", ["CMP-03"]),
-        ("conf", "driver=575.57.08,gpu=a100", []),  # the very driver
-        ("conf", "driver=535.54.03,gpu=a100", []),
-        ("conf", "driver=580.65.06,gpu=rtx4090", ["CMP-03"]),
-        ("variable", "driver=580.65.06,gpu=a100", ["CMP-03"]),
-        ("other", "driver=580.65.06,gpu=a100", []),
-        ("nothing", "driver=580.65.06,gpu=a100", []),
-    ],
-)
-def test_cuda_compat_that_an_image_lists_is_in_front_of_every_driver(
-    tmp_path: Path, by: str, host: str, rules: list[str]
-) -> None:
-    lines = {"conf": "# made here\n/usr/local/cuda/compat\n", "other": "/usr/local/cuda/lib64\n"}
-    env = "LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/cuda/compat/"
-    files = {
-        APP: CUBIN_12_4,
-        "usr/local/cuda-12.9/compat/libcuda.so.575.57.08": shared("libcuda.so.1"),
-        "etc/ld.so.conf.d/00-cuda-compat.conf": lines.get(by, "").encode(),
-    }
-    config = {"config": {"Env": [env if by == "variable" else "A=b"]}}
-    path = written(tmp_path, oci_layout([archive(files)], config))
-    (result,) = (r for r in check(path, host) if r.gpu)
-    bad = {each.rule for each in result.findings if each.verdict is Verdict.FAIL}
-    assert sorted(bad) == rules
-
-
 @pytest.mark.parametrize("asked", ["11.8", "12.6"])
 def test_beside_cuda_compat_a_line_on_drivers_is_no_mistake(tmp_path: Path, asked: str) -> None:
     """Images of NVIDIA ask for an old driver and bring cuda-compat for servers, which it lifts."""
@@ -590,14 +537,6 @@ def test_a_libcuda_that_no_loader_takes_is_no_mistake(tmp_path: Path, file: str,
     files = {APP: CUBIN_12_4, file: shared("libcuda.so.1")}
     path = written(tmp_path, oci_layout([archive(files)], {"config": {"Env": [env]}}))
     assert all(each.rule != "PKG-23" for r in check(path, ON_550) for each in r.findings)
-
-
-def test_two_spellings_of_a_version_are_one(tmp_path: Path) -> None:
-    folder = "usr/lib/x86_64-linux-gnu"
-    files = {f"{folder}/libcuda.so.535.54.{n}": shared("libcuda.so.1") for n in ("3", "03", "003")}
-    path = written(tmp_path, oci_layout([archive(files | {APP: CUBIN_11_8})]))
-    (row,) = (r for r in check(path, "driver=525.60.13,gpu=a100") if r.gpu)
-    assert [each.rule for each in row.findings if each.verdict is Verdict.UNKNOWN] == ["PKG-23"]
 
 
 def test_what_is_wrong_with_cuda_compat_lies_in_its_library(tmp_path: Path) -> None:

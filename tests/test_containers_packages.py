@@ -5,10 +5,7 @@ from __future__ import annotations
 import io
 import os
 import random
-import shutil
 import subprocess
-import sys
-import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -18,7 +15,6 @@ from msgspec.structs import replace
 from package_writer import (
     COMPRESSORS,
     Raw,
-    conda_of,
     padded,
     pax,
     raw_zip,
@@ -30,12 +26,12 @@ from reading import records_of
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Artifact, HostBinary, Image, ImageKind, Limits, Location, Module, Skipped
+from ltocompat import Artifact, Image, ImageKind, Limits, Location, Module, Skipped
 from ltocompat.files.archives import container_of
 from ltocompat.files.archives.member import Member
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.byteview import ByteView
-from ltocompat.model.limits import MIB, Budget
+from ltocompat.model.limits import Budget
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial.link_inputs import LinkInput, gather
 from ltocompat.trial.values import InputKind
@@ -77,14 +73,6 @@ def found(path: str | Path) -> dict[tuple[str, ...], list[Image]]:
     return images
 
 
-def expected() -> dict[tuple[str, ...], list[Image]]:
-    return {
-        (name, *inner): images
-        for name, path in FILES.items()
-        for inner, images in found(path).items()
-    }
-
-
 @pytest.fixture
 def package(tmp_path: Path, form: str) -> Path:
     """A package under a name that says nothing."""
@@ -94,43 +82,11 @@ def package(tmp_path: Path, form: str) -> Path:
 
 
 @FORMS
-def test_the_images_of_a_package_are_those_of_its_files(package: Path) -> None:
-    assert found(package) == expected()
-
-
-def test_conda_packages_hold_archives_inside(tmp_path: Path) -> None:
-    path = tmp_path / "package"
-    path.write_bytes(conda_of(*MEMBERS))
-    inner = {members[1:]: images for members, images in found(path).items()}
-    assert inner == expected()
-    assert {members[0] for members in found(path)} == {"pkg-x-1-0.tar.zst"}
-
-
-@FORMS
 def test_every_place_in_a_package_can_be_asked_for(package: Path) -> None:
     images = [i for r in ltocompat.inspect(package) if isinstance(r, Module) for i in r.images]
     for image in images:
         modules = [r for r in ltocompat.inspect(str(image.place)) if isinstance(r, Module)]
         assert [each_image for module in modules for each_image in module.images] == [image]
-
-
-@FORMS
-def test_images_are_extracted_from_a_package_as_from_its_files(
-    package: Path, tmp_path: Path
-) -> None:
-    def extracted(*places: str | Path) -> list[bytes]:
-        out = tmp_path / "out"
-        done = list(ltocompat.extract(*places, output=out))
-        data = [
-            Path(record.path).read_bytes()
-            for record in done
-            if isinstance(record, ltocompat.Extracted)
-        ]
-        shutil.rmtree(out)
-        return data
-
-    assert extracted(package) == extracted(*FILES.values())
-    assert extracted(f"{package}::x/a.fatbin") == extracted(FATBIN)
 
 
 @FORMS
@@ -170,36 +126,6 @@ def test_a_thin_archive_is_linked_with_its_members_inside(tmp_path: Path) -> Non
 
     assert thin.trial.kind is InputKind.LIBRARY
     assert members(thin) == members(whole)
-
-
-def test_hosts_in_a_package_say_what_they_need(tmp_path: Path) -> None:
-    path = tmp_path / "package"
-    path.write_bytes(PACKAGES["wheel"])
-    hosts = [r.place.members for r in ltocompat.inspect(path) if isinstance(r, HostBinary)]
-    # Every linked file, since a package promises things about them; objects where they need one.
-    assert hosts == [
-        ("x/lib/libx.so",),
-        ("x/lib/libaxpy.a", "nvcc-13.5-rdc-axpy.o"),
-        ("x/lib/libaxpy.a", "nvcc-13.5-rdc-scale.o"),
-    ]
-
-
-def test_a_package_is_one_artifact_and_its_progress_stays_inside(tmp_path: Path) -> None:
-    path = tmp_path / "package"
-    path.write_bytes(PACKAGES["wheel"])
-    seen: list[ltocompat.Progress] = []
-    records = list(ltocompat.inspect(path, progress=seen.append))
-    assert [r.path for r in records if isinstance(r, Artifact)] == [str(path)]
-    assert {progress.total for progress in seen} == {path.stat().st_size}
-    assert [each_progress.done for each_progress in seen] == sorted(one.done for one in seen)
-    assert seen[-1].done < path.stat().st_size
-
-
-def test_a_package_comes_through_standard_input() -> None:
-    code = "import ltocompat as l; print(*[r.images for r in l.inspect('-') if hasattr(r, 'path')])"
-    run = [sys.executable, "-c", code]
-    done = subprocess.run(run, input=PACKAGES["tar.zst"], capture_output=True, check=True)
-    assert int(done.stdout) == sum(map(len, expected().values()))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
@@ -256,38 +182,6 @@ def test_long_names_of_gnu_and_pax_are_whole() -> None:
         assert {r.place.members for r in records if isinstance(r, Module)} == {(name,)}
 
 
-def test_a_name_that_is_cut_behind_a_slash_is_no_folder() -> None:
-    """The first hundred characters stand in the header itself, the whole name in a record."""
-    for length in range(96, 102):
-        names = [f"{'f' * length}/{'g' * 80}/{name}.fatbin" for name in "ab"]
-        for kind in (1, 2):
-            packed = tar_of(*((name, FATBIN.read_bytes()) for name in names), kind=kind)
-            found = [r.place.members for r in records_of(packed) if isinstance(r, Module)]
-            assert found == [(name,) for name in names], (length, kind)
-
-
-def test_links_inside_a_package_are_not_read_twice() -> None:
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as archive:
-        for name, target, kind in (
-            ("lib/libx.so", "libx.so.1", tarfile.SYMTYPE),
-            ("lib64", "lib", tarfile.SYMTYPE),
-        ):
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = kind, target
-            archive.addfile(link)
-        data = FATBIN.read_bytes()
-        header = tarfile.TarInfo("lib/libx.so.1")
-        header.size = len(data)
-        archive.addfile(header, io.BytesIO(data))
-        link = tarfile.TarInfo("copy")
-        link.type, link.linkname = tarfile.LNKTYPE, "lib/libx.so.1"
-        archive.addfile(link)
-    (*_, artifact) = records_of(file.getvalue())
-    assert isinstance(artifact, Artifact)
-    assert (artifact.images, artifact.skipped) == (2, 0)
-
-
 def test_a_place_that_is_a_link_names_its_target(tmp_path: Path) -> None:
     path = tmp_path / "package"
     path.write_bytes(raw_zip(Raw(b"libx.so", b"libx.so.1", mode=0o120777), Raw(b"libx.so.1", b"x")))
@@ -297,26 +191,12 @@ def test_a_place_that_is_a_link_names_its_target(tmp_path: Path) -> None:
     ]
 
 
-def test_members_that_are_stored_are_viewed_in_place() -> None:
-    for data in (PACKAGES["zip, stored"], PACKAGES["tar"]):
-        view = ByteView.of(data)
-        assert {member.view.source for member in members_of(view)} == {view.source}
-
-
 def members_of(view: ByteView, limits: Limits | None = None) -> list[Member]:
     container = container_of(view)
     assert container is not None
     place = Location("package")
     walked = container.members(view, place, place, Budget(limits or Limits()))
     return [record for record in walked if isinstance(record, Member)]
-
-
-def test_only_what_is_asked_for_is_unpacked(tmp_path: Path) -> None:
-    path = tmp_path / "package"
-    path.write_bytes(zip_of(("large", bytes(10 << 20)), ("a.fatbin", FATBIN.read_bytes())))
-    limits = Limits(unpacked_bytes=1 << 20)
-    records = list(ltocompat.inspect(f"{path}::a.fatbin", limits=limits))
-    assert [r for r in records if isinstance(r, Skipped)] == []
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts open files in /proc")
@@ -358,11 +238,6 @@ def test_no_room_for_unpacked_members_is_one_sentence(
     assert [r.images for r in records if isinstance(r, Artifact)] == [2]
 
 
-def test_a_file_that_begins_like_nothing_and_ends_like_a_zip_is_one() -> None:
-    data = b"#!/usr/bin/python3\n" + zip_of(("a.fatbin", FATBIN.read_bytes()))
-    assert sum(isinstance(r, Module) for r in records_of(data)) == 1
-
-
 def test_pax_records_apply_to_one_member_or_to_all() -> None:
     data = FATBIN.read_bytes()
     body = tar_of(("short", data))[: 512 + len(padded(data))]
@@ -370,17 +245,6 @@ def test_pax_records_apply_to_one_member_or_to_all() -> None:
     records = records_of(packed)
     names = [r.place.members for r in records if isinstance(r, Module)]
     assert names == [("long name",), ("short",)]
-
-
-def test_linking_from_a_package_unpacks_it_once(tmp_path: Path) -> None:
-    path = tmp_path / "package"
-    noise = random.Random(1).randbytes(MIB)  # noqa: S311 - not for secrets
-    files = [(f"{number}.fatbin", FATBIN.read_bytes()) for number in range(10)]
-    path.write_bytes(COMPRESSORS[".gz"](tar_of(("noise", noise), *files)))
-    settings = ScanSettings(limits=Limits(unpacked_bytes=2 * MIB - 1))
-    inputs = list(gather(Location(str(path)), settings))
-    assert len(inputs) == 10
-    assert not any(isinstance(input_, Skipped) for input_ in inputs)
 
 
 def test_modules_in_members_of_one_name_are_linked_as_they_are(tmp_path: Path) -> None:

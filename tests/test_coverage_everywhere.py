@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
-from package_writer import zip_of
 from samples import FOLDER
 
 import ltocompat
@@ -170,26 +169,6 @@ def test_what_a_gpu_loses_is_the_same_whatever_other_targets_are_asked(
         for results in (together, alone)
     )
     assert said == expected
-
-
-@needs_gcc
-@pytest.mark.parametrize("copies", [1, 2, 3])
-def test_each_library_without_code_for_a_gpu_is_named_copies_too(
-    tmp_path: Path, copies: int
-) -> None:
-    served = library(tmp_path / "served.so", {b"saxpy": (80, 90)})
-    unserved = library(tmp_path / "unserved.so", {b"daxpy": (90,)}).read_bytes()
-    members = {f"x/lib{number}.so": unserved for number in range(copies)}
-    path = tmp_path / "x-1.0-py3-none-manylinux_2_28_x86_64.whl"
-    path.write_bytes(zip_of(("x/libserved.so", served.read_bytes()), *members.items()))
-    (result,) = (r for r in ltocompat.check(path, TARGET) if r.gpu is not None)
-    told = {
-        place.members[-1]
-        for finding in result.findings
-        if finding.rule in {"SASS-06", "IMG-04"}
-        for place in finding.places
-    }
-    assert told == set(members), result.findings
 
 
 EVERY = (80, 90, 100)

@@ -14,7 +14,7 @@ from summaries import summaries
 import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.images.cubin import Cubin, early_api_versions, kernel_names
+from ltocompat.files.images.cubin import Cubin, early_api_versions
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
@@ -34,37 +34,6 @@ def read(path: Path, *, single_link: bool = False) -> list[DeviceSymbols | None]
     return [image.symbols for group in summary.groups for image in group.signature.images]
 
 
-@pytest.fixture
-def ptx(tmp_path: Path) -> Path:
-    path = tmp_path / "code.ptx"
-    path.write_bytes(
-        HEAD + b".extern .func absent;\n.extern .func (.param .b32 r) vprintf(.param .b64 a);\n"
-        b".visible .func there() { ret; }\n"
-        b".visible .entry k() { call.uni absent; call.uni there; ret; }\n"
-    )
-    return path
-
-
-def test_ptx_that_is_loaded_shows_what_it_leaves_undefined(ptx: Path) -> None:
-    assert read(ptx) == [DeviceSymbols(("absent",), ("absent",))]
-
-
-def test_ptx_of_one_link_shows_what_it_defines_too(ptx: Path) -> None:
-    both = (("absent", "#v"), ("there", "#v"))
-    defined = ("k", "there")
-    assert read(ptx, single_link=True) == [
-        DeviceSymbols(("absent",), ("absent",), (), defined, (), ("k",), both)
-    ]
-
-
-@every("path", CUBINS)
-def test_the_first_kernel_of_a_cubin_is_the_first_of_all(path: Path) -> None:
-    view = ByteView.of(path.read_bytes())
-    kernels = Cubin.parse(view, Budget()).kernels()
-    assert kernel_names(view, Budget(), first=True) == kernels[:1]
-    assert kernel_names(view, Budget()) == kernels
-
-
 @every("path", CUBINS)
 def test_the_first_bytes_of_a_cubin_name_the_compilers_of_its_kernels_or_nothing(
     path: Path,
@@ -76,26 +45,6 @@ def test_the_first_bytes_of_a_cubin_name_the_compilers_of_its_kernels_or_nothing
     plain = re.fullmatch(r"nvrtc-(\d+)\.(\d)-sm_80", path.stem)
     if plain:
         assert early == frozenset({10 * int(plain[1]) + int(plain[2])})
-
-
-def test_compilers_are_told_early_by_whole_records_alone() -> None:
-    """A record begins at a multiple of 4 and has its number in one byte."""
-    data = next(d for d in (p.read_bytes() for p in CUBINS) if early_api_versions(d))
-    record = bytes((4, 0x37, 4, 0))  # EIFMT_SVAL, EIATTR_CUDA_API_VERSION, 4 bytes
-    assert data.count(record) >= 1
-    at = data.index(record)
-    for other in (data[:at] + b"\0" + data[at:-1], data[: at + 5] + b"\1" + data[at + 6 :]):
-        assert early_api_versions(other) is None
-
-
-def test_a_finished_cubin_is_not_read_for_its_symbols() -> None:
-    assert read(samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin") == [None]
-
-
-def test_a_relocatable_cubin_is() -> None:
-    path = samples.FOLDER / "cubin" / "nvrtc-12.4-sm_80-rdc.cubin"
-    assert read(path) == [DeviceSymbols()]
-    assert read(path, single_link=True) == [DeviceSymbols(defined=("saxpy",), kernels=("saxpy",))]
 
 
 def test_objects_of_one_link_show_theirs() -> None:
@@ -114,17 +63,6 @@ def test_objects_of_one_link_show_theirs() -> None:
     }
     assert defined_nowhere([scale[0], axpy[0]]) == DeviceSymbols()
     assert defined_twice([(scale[0], 1), (axpy[0], 2)]) == ("axpy",)
-
-
-def test_symbols_of_ltoir_are_not_to_be_read() -> None:
-    assert read(samples.FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir", single_link=True) == [None]
-
-
-def test_where_a_weak_definition_is_replaced_nothing_is_surely_needed() -> None:
-    weak = DeviceSymbols(("absent",), ("absent",), weak=("f",))
-    assert defined_nowhere([weak]).needed_by_kernels == ("absent",)
-    found = defined_nowhere([weak, DeviceSymbols(defined=("f",))])
-    assert (found.undefined_functions, found.needed_by_kernels) == (("absent",), ())
 
 
 @pytest.mark.parametrize(
@@ -150,14 +88,6 @@ def test_declarations_of_all_forms_name_what_is_defined(
     pairs = tuple(zip(names, prototypes, strict=False))
     found = of_ptx(HEAD + declaration, Budget())
     assert found == DeviceSymbols(defined=names, prototypes=pairs)
-
-
-@pytest.mark.parametrize("name", ["axpy", "scale"])
-def test_a_cubin_notes_what_a_function_takes_and_returns(name: str) -> None:
-    """It takes a float and gives one; readelf -x .nv.prototype shows the text."""
-    (found, *_) = read(samples.FOLDER / "objects" / f"nvcc-13.0-rdc-{name}.o", single_link=True)
-    assert found is not None
-    assert found.prototypes == (("_Z5scalef", "#ii"),)
 
 
 @pytest.mark.parametrize(
@@ -187,15 +117,6 @@ def section_headers(data: bytes | bytearray) -> range:
     (table,) = struct.unpack_from("<Q", data, 40)
     (count,) = struct.unpack_from("<H", data, 60)
     return range(table, table + 64 * count, 64)
-
-
-def test_a_name_inside_a_longer_one_is_no_use_of_it() -> None:
-    declared = b".version 8.4\n.extern .func f(.param .b32 f_param_0);\n"
-    kernel = b".entry k() { ld.param.u32 %%r1, [%s]; ret; }\n"
-    for name in (b"f_param_0", b"af", b"%f", b"f$", b"f1"):
-        assert of_ptx(declared + kernel % name, Budget()).undefined_functions == ()
-    for name in (b"f", b"f+4", b"1f"):  # digits in front of a name are no part of it
-        assert of_ptx(declared + kernel % name, Budget()).undefined_functions == ("f",)
 
 
 def test_a_declaration_inside_a_body_is_none() -> None:

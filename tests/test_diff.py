@@ -19,22 +19,21 @@ from every_case import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from newest import NEXT_PTX, ptx_beyond
 from package_writer import tar_of, zip_of
-from report_values import hostile, library, ltoir, ptx, sass, written
+from report_values import hostile, library, sass, written
 from samples import FOLDER, Sample
 from tiers import sampled
 from verdict_values import required
 
 import ltocompat
-from ltocompat import Artifact, Change, Diff, Location, LtocompatError, Release, SmArch
+from ltocompat import Artifact, Change, Diff, Location, LtocompatError, Release
 from ltocompat.commands.comparison import saved as saved_module
 from ltocompat.commands.comparison.changes import metadata_moves
 from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import floor_moves
 from ltocompat.commands.comparison.saved import records as saved_records
-from ltocompat.model.diff import BREAKING, KINDS, Metadata
+from ltocompat.model.diff import BREAKING, Metadata
 from ltocompat.model.image import HostBinary, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.records_v1.inspect import Inspect
@@ -107,28 +106,6 @@ def test_architectures_are_lost_and_gained_as_the_manifest_says(
         assert ("lost-ptx" if kind == "ptx" else "lost-arch") in words(diff)
 
 
-def test_the_same_code_compressed_in_another_way_is_told() -> None:
-    folder = FOLDER / "fatbin"
-    diff = ltocompat.diff(folder / "nvcc-13.2-none.fatbin", folder / "nvcc-13.2-default.fatbin")
-    told = {(c.about, c.old, c.new) for c in diff.changes if c.kind.startswith("compression")}
-    assert told == {(kind, ("none",), ("zstd",)) for kind in ("sass", "ptx")}
-
-
-def test_a_file_against_itself_has_no_changes() -> None:
-    for path in (SAXPY, AXPY, MANY, MIXED):
-        diff = ltocompat.diff(path, path)
-        assert diff.changes == ()
-        assert diff.unknown == ()
-
-
-def test_an_example_place_can_be_pasted_back() -> None:
-    change = one(ltocompat.diff(MANY, MIXED), "arch-lost", "sass")
-    (place,) = change.places
-    assert place.path == str(MANY)
-    (module,) = [r for r in ltocompat.inspect(str(place)) if isinstance(r, Module)]
-    assert str(module.images[0].arch) == change.old[0]  # type: ignore[index]
-
-
 def test_newer_ltoir_raises_the_least_nvjitlink() -> None:
     diff = ltocompat.diff(LTOIR, FOLDER / "ltoir" / "nvrtc-13.3-lto_80.ltoir")
     change = one(diff, "nvjitlink", "")
@@ -151,34 +128,6 @@ def test_a_move_that_ltoir_hides_is_said_to_be_unknown() -> None:
     assert line.startswith("nvJitLink: 13.3 may be enough for one side and not for the other")
 
 
-def test_newer_ptx_raises_the_least_driver(tmp_path: Path) -> None:
-    beyond = ptx_beyond(tmp_path)
-    diff = ltocompat.diff(OLD_PTX, beyond)
-    change = one(diff, "driver", "ptx")
-    # CUDA 12.4 came with driver 550.54.14; no driver in the tables reads the next PTX.
-    assert (change.old, change.breaking) == (("550.54.14",), "driver-rose")
-    assert change.new == ("newer than every known driver",)
-    assert one(diff, "isa").new == (f"PTX ISA {NEXT_PTX}",)
-    assert "driver-rose" not in words(ltocompat.diff(beyond, OLD_PTX))
-
-
-def test_a_gpu_that_nothing_serves_any_more_is_lost() -> None:
-    sm_80 = FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin"
-    diff = ltocompat.diff(sm_80, FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin")
-    moved = {change.about: (change.old, change.new) for change in found(diff, "gpu")}
-    # A cubin runs on its own architecture and on newer minors of the same major.
-    assert moved["sm_80, sm_86, sm_87, sm_88, sm_89"] == (("sass",), None)
-    assert moved["sm_90"] == (None, ("sass",))
-    assert words(diff) == {"lost-arch"}
-
-
-def test_only_ptx_was_there_for_a_gpu_so_that_ptx_is_what_it_lost() -> None:
-    diff = ltocompat.diff(SAXPY, FOLDER / "cubin" / "nvcc-13.5-sm_80.cubin")
-    # saxpy and sm_80 stay; compute_80 PTX went, and with it all GPUs after Ampere.
-    assert words(diff) == {"lost-ptx"}
-    assert {c.breaking for c in found(diff, "gpu")} == {"lost-ptx"}
-
-
 def test_kernels_are_those_of_the_sources() -> None:
     diff = ltocompat.diff(SAXPY, AXPY)
     for kind in ("sass", "ptx"):  # saxpy.cu and axpy.cu have one kernel each
@@ -190,12 +139,6 @@ def test_kernels_are_those_of_the_sources() -> None:
     assert (without.old.kernels, without.unknown) == (None, ("kernels: not asked for",))
     rest = [c for c in diff.changes if not c.kind.startswith("kernels")]
     assert list(without.changes) == rest
-
-
-def test_changes_come_in_the_order_of_their_kinds() -> None:
-    kinds = [change.kind for change in ltocompat.diff(MANY, AXPY).changes]
-    assert kinds == sorted(kinds, key=list(KINDS).index)
-    assert len(set(kinds)) > 5
 
 
 # --- which file is which
@@ -235,14 +178,6 @@ def test_names_pair_by_path_then_without_versions_then_wherever_they_lie() -> No
     }
 
 
-def test_a_name_that_two_files_have_pairs_neither() -> None:
-    assert pairs(["a/x.so.1", "b/x.so.1"], ["c/x.so.2", "d/y.so"]) == {}
-
-
-def test_two_single_files_are_compared_whatever_their_names() -> None:
-    assert pairs(["old.fatbin"], ["new/better.fatbin"]) == {"old.fatbin": "new/better.fatbin"}
-
-
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
@@ -274,39 +209,7 @@ def test_wheels_folders_and_archives_of_the_same_files_are_alike(tmp_path: Path)
         assert (diff.old.files, diff.old.images) == (2, 6)
 
 
-def test_what_moves_in_one_file_of_many_is_said_of_that_file(tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    for folder in (old, new):
-        folder.mkdir()
-        shutil.copy(MIXED, folder / "b.fatbin")
-    shutil.copy(SAXPY, old / "liba.so.1")
-    shutil.copy(FOLDER / "objects" / "nvcc-13.5-plain-sass", new / "liba.so.2")
-    shutil.copy(MANY, new / "c.fatbin")
-    diff = ltocompat.diff(old, new)
-    lost = one(diff, "arch-lost")
-    assert (lost.subject, lost.about, lost.old) == ("liba.so.2", "ptx", ("compute_80",))
-    assert one(diff, "file-gained").subject == "c.fatbin"
-    # What the new file brings is new to the whole, where no other file had it.
-    gained = one(diff, "arch-gained", "sass")
-    assert gained.subject == ""
-    assert gained.new == ("sm_75", "sm_90a", "sm_100f", "sm_103", "sm_120a")
-
-
 # --- saved inspections
-
-
-@pytest.mark.parametrize("path", [SAXPY, LTOIR, pytest.param(AXPY.parent, marks=pytest.mark.slow)])
-def test_a_saved_inspection_is_as_good_as_the_file(tmp_path: Path, path: Path) -> None:
-    file = saved(tmp_path, path)
-    for old, new in ((file, path), (path, file), (file, file)):
-        diff = ltocompat.diff(old, new)
-        # Files without device code are in no inspection, but in the size of a folder.
-        assert [c for c in diff.changes if c.kind != "size" or not path.is_dir()] == []
-        assert all("one is a saved inspection" in line for line in diff.unknown)
-    first, second = ltocompat.diff(file, MIXED), ltocompat.diff(path, MIXED)
-    assert [c for c in first.changes if c.kind != "size"] == [
-        c for c in second.changes if c.kind != "size"
-    ]
 
 
 def says_the_same(folder: Path, path: Path) -> None:
@@ -384,14 +287,6 @@ def test_without_kernels_they_are_unknown_and_floors_count_images_on_both_sides_
     assert "kernels of SASS: the old one was saved without --kernels" in diff.unknown
     assert "kernels of PTX: the old one was saved without --kernels" in diff.unknown
     assert diff.new.kernels is None
-
-
-def test_any_program_may_have_laid_it_out_anew(tmp_path: Path) -> None:
-    file = saved(tmp_path, MANY)
-    file.write_text(json.dumps(json.loads(file.read_text()), indent=4, sort_keys=True))
-    assert ltocompat.diff(file, MANY).changes == ()
-    file.write_text(" \n" + json.dumps(json.loads(file.read_text())))
-    assert ltocompat.diff(file, MANY).changes == ()
 
 
 @pytest.mark.parametrize("over", [False, True])
@@ -560,24 +455,6 @@ def test_imports_rise_where_the_floor_of_links_does() -> None:
     assert moved(old, new, "nvjitlink-imports") == [(("12.4",), ("12.8",), None)]
 
 
-def test_nvjitlink_rises_for_single_gpus() -> None:
-    def code(least: str, *of_gpus: str) -> Asks:
-        services = (
-            replace(service(80 + number, "link", 580), nvjitlink=Release.parse(floor))
-            for number, floor in enumerate(of_gpus)
-        )
-        return asks(nvjitlink=linker(least), services=tuple(services))
-
-    changes = every_move(code("12.8", "12.8", "13.0", "13.4"), code("12.8", "12.8", "13.5", "13.3"))
-    assert [(c.about, c.old, c.new, c.breaking) for c in changes] == [
-        ("sm_81", ("13.0",), ("13.5",), "nvjitlink-rose"),
-        ("sm_82", ("13.4",), ("13.3",), None),
-    ]
-    # What moved for the whole is not said of each GPU again.
-    changes = every_move(code("13.0", "13.0", "13.0"), code("13.5", "13.5", "13.5"))
-    assert [c.about for c in changes] == [""]
-
-
 TILE = BY_NAME["objects/nvcc-13.5-tile.o"]  # whose floors rest on which images have kernels
 
 
@@ -660,15 +537,6 @@ def test_drivers_rise_for_sass_for_ptx_and_for_single_gpus() -> None:
     assert drivers(late, loads(580, None, service(90, "sass", 570), service(100, "sass", 580))) == {
         "sm_90": "driver-rose"
     }
-
-
-def test_code_of_a_new_sort_raises_the_floor_only_above_what_was_there() -> None:
-    old = loads(None, 580, service(90, "ptx", 580))
-    assert drivers(old, loads(525, 580, service(90, "sass", 580), service(80, "ptx", 580))) == {
-        "sass": None
-    }
-    new = loads(590, 580, service(90, "sass", 580), service(80, "ptx", 580))
-    assert drivers(old, new) == {"sass": "driver-rose"}
 
 
 # --- what packages say of themselves
@@ -783,15 +651,6 @@ def test_alike_modules_of_several_files_are_one_group_for_rules() -> None:
         folded.take(Artifact(name, 80_000, 1, 1, 0))
     (group,) = folded.summary(set()).groups
     assert group.count == 2
-
-
-def test_images_of_every_kind_have_their_bytes_counted() -> None:
-    folded = side()
-    place = Location("x")
-    folded.take(Module(place, None, None, (sass(place), ptx(place), ltoir(place))))
-    assert folded.files["x"].stored == {"sass": 70_000, "ptx": 1_500, "ltoir": 4_000}
-    assert folded.stored == 75_500
-    assert {str(SmArch.parse(a)) for a in folded.files["x"].values["arch", "ltoir"]} == {"lto_75"}
 
 
 def test_standard_input_is_read_once() -> None:

@@ -18,7 +18,6 @@ from ltocompat.facts import rows
 from ltocompat.facts.coherence import PartPair
 
 OLD = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
-NEW = (FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir").read_bytes()
 OLDER_PTX = (FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx").read_bytes()
 PTX = FOLDER / "ptx" / "nvcc-13.5-compute_80.ptx"
 AR = shutil.which("ar") or ""
@@ -42,13 +41,6 @@ print([name for name in heavy if name in sys.modules])
     assert done.stdout == "[]\n"
 
 
-def test_the_producer_is_read_of_bytes_files_and_paths() -> None:
-    path = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
-    found = [ltocompat.producer(source) for source in (OLD, io.BytesIO(OLD), path)]
-    assert found[0] == found[1] == found[2]
-    assert [str(release) for release in found[0][0].releases] == ["12.4"]
-
-
 def test_needs_are_what_require_says() -> None:
     (required,) = ltocompat.require(OLD)
     assert ltocompat.needs(OLD) == required
@@ -57,86 +49,12 @@ def test_needs_are_what_require_says() -> None:
         ltocompat.needs(FOLDER / "ptx")
 
 
-def test_linkable_is_the_verdict_of_one_link() -> None:
-    told = ltocompat.linkable([OLD, NEW], linker="12.9.86", arch="sm_80")
-    (result,) = ltocompat.check(
-        [OLD, NEW], "nvjitlink=12.9.86,gpu=sm_80", route="link", together=True
-    )
-    assert told.verdict is result.verdict is Verdict.FAIL
-    assert told.reasons == (result.findings[0].message,)
-    assert "made by 13.0 needs nvJitLink >= 13.0" in told.reasons[0]
-    assert told.remedy
-    assert told.fragments == (1,)
-
-
-@pytest.mark.parametrize(
-    ("linker", "driver", "verdict"),
-    [
-        ("12.4", None, Verdict.UNKNOWN),  # LTO-IR shows no names: whether all are defined
-        ("12.3", None, Verdict.FAIL),
-        ("12.4", "550.54.15", Verdict.UNKNOWN),
-        (">=12.4,<13", None, Verdict.UNKNOWN),
-        (">=12.3,<13", None, Verdict.FAIL),
-    ],
-)
-def test_linkable_takes_a_linker_as_targets_do(
-    linker: str, driver: str | None, verdict: Verdict
-) -> None:
-    told = ltocompat.linkable(io.BytesIO(OLD), linker=linker, arch="sm_80", driver=driver)
-    assert told.verdict is verdict
-    assert told.reasons
-
-
-def test_linkable_names_a_file_by_its_position_too() -> None:
-    told = ltocompat.linkable([OLD, PTX], linker="12.9", arch="sm_80")
-    assert told.verdict is Verdict.FAIL
-    assert told.fragments == (1,)
-
-
-def test_architectures_are_counted_by_kind() -> None:
-    found = ltocompat.architectures(FATBIN)
-    names = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100f", "sm_103", "sm_120a"]
-    assert [str(arch) for arch in found.sass] == names  # as cuobjdump -lelf lists them
-    assert set(found.sass.values()) == {1}
-    assert (found.ptx, found.ltoir, found.skipped) == ({}, {}, ())
-    assert [str(arch) for arch in ltocompat.architectures(OLD).ltoir] == ["lto_80"]
-    assert [str(arch) for arch in ltocompat.architectures(PTX).ptx] == ["compute_80"]
-
-
 def test_what_cannot_be_read_is_told() -> None:
     assert ltocompat.architectures(FATBIN.read_bytes()[:-100]).skipped
 
 
-@pytest.mark.parametrize("archs", ["8.0;12.1", ["80-real", "sm_121"], "sm_80,compute_121"])
-def test_each_asked_architecture_is_served_or_not(archs: str | list[str]) -> None:
-    found = ltocompat.serves(FATBIN, archs)
-    assert {str(arch): coverage.served for arch, coverage in found.items()} == {
-        "sm_80": 1,
-        "sm_121": 0,
-    }
-    assert found[SmArch(80)].sass == found[SmArch(80)].modules == 1
-
-
 def test_what_is_linked_serves_as_well() -> None:
     assert ltocompat.serves(OLD, "sm_90")[SmArch(90)].link == 1
-
-
-@pytest.mark.parametrize(
-    ("call", "answer"),
-    [
-        (ltocompat.ptx_toolkit("8.7"), "12.8"),  # PTX ISA, table of release notes
-        (ltocompat.ptx_toolkit("8.8"), "12.9"),
-        (ltocompat.ptx_toolkit("77.0"), "None"),
-        (ltocompat.toolkit_ptx("12.8.93"), "8.7"),
-        (ltocompat.driver_cuda("570.124.06"), "12.8"),  # nvidia-smi of that driver
-        (ltocompat.driver_cuda("572.16"), "12.8"),
-        (ltocompat.driver_cuda("R535"), "12.2"),
-        (ltocompat.cuda_driver("12.8"), "570.26"),  # release notes, table 3
-        (ltocompat.cuda_driver("12.8", system="windows"), "570.65"),
-    ],
-)
-def test_versions_are_those_of_the_documents(call: object, answer: str) -> None:
-    assert str(call) == answer
 
 
 @pytest.mark.parametrize(

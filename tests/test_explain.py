@@ -38,10 +38,10 @@ from ltocompat.model.verdict import Prose
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
-from ltocompat.rules.clients import Speaker, speakers
-from ltocompat.rules.message_values import derived, filled
+from ltocompat.rules.clients import speakers
+from ltocompat.rules.message_values import filled
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
-from ltocompat.rules.prose import Topic, rule_ids, rules, rules_left_out, topics
+from ltocompat.rules.prose import Topic, rules, rules_left_out, topics
 from ltocompat.targets.paste import Paste, Reading
 from ltocompat.trial.logs import explain as reason_of
 
@@ -327,12 +327,6 @@ def test_the_text_of_an_incident_finds_its_rules_first(incident: dict[str, Any])
     assert set(incident["rules"]) <= {each_entry.id for each_entry in found}
 
 
-@every("incident", BUILT)
-def test_a_long_log_around_it_changes_nothing(incident: dict[str, Any]) -> None:
-    log = NOISE * 9 + incident["text"].replace("\n", "\n\t> ") + "\n" + NOISE * 9
-    assert ids(log) == ids(incident["text"])
-
-
 def test_every_incident_is_there_and_names_rules_that_exist_where_they_are_built() -> None:
     assert [incident["id"] for incident in INCIDENTS] == [
         f"I-{number:02}" for number in range(1, 53)
@@ -416,50 +410,6 @@ def test_an_architecture_is_too_new_or_dropped_as_the_tables_have_it(text: str, 
         assert f"CUDA {row.last_toolkit} was the last" in (found.cause or "")
 
 
-def test_an_old_nvcc_in_the_text_did_not_drop_what_came_later() -> None:
-    text = "nvcc fatal : Unsupported gpu architecture 'compute_61'\n{}"
-    (old, *_) = explain(text.format("Cuda compilation tools, release 7.5, V7.5.17"))
-    assert "too old" in (old.cause or "")
-    (new, *_) = explain(text.format("Cuda compilation tools, release 13.0, V13.0.48"))
-    assert "was the last" in (new.cause or "")
-
-
-@pytest.mark.parametrize(
-    ("driver", "rule_id"),
-    [
-        ("535.113.01", "FB-01"),
-        ("550.40.07", "FB-01"),
-        ("550.54.14", "SASS-07"),
-        ("580.65.06", "SASS-07"),
-    ],
-)
-def test_a_driver_that_reads_zstandard_is_not_told_of_it(driver: str, rule_id: str) -> None:
-    text = f"Driver Version: {driver}\nCUDA error: device kernel image is invalid"
-    assert ids(text)[0] == rule_id
-    assert "FB-01" not in ids(text)[1:]
-
-
-def test_what_nvjitlink_says_of_ptx_is_told_from_what_the_driver_and_ptxas_say() -> None:
-    log = "ptxas application ptx input, line 9; fatal   : Unsupported .version 9.5; current version"
-    assert ids(f"NVJITLINK_ERROR_PTX_COMPILE\n{log} is '9.4'")[0] == "PTX-02"
-    assert ids(f"CUDA_ERROR_UNSUPPORTED_PTX_VERSION\n{log} is '9.4'")[0] == "PTX-01"
-    tool = log.replace("application ptx input", "a/x.ptx")
-    assert ids(f"{tool} is '9.4'")[0] == "ENV-03"
-
-
-def test_versions_are_named_as_the_tables_have_them() -> None:
-    text = "fatal : Unsupported .version 8.5; current version is '8.4'"
-    cause = explain(text)[0].cause
-    assert cause is not None
-    assert "8.5 (CUDA 12.5)" in cause
-    assert "8.4 (CUDA 12.4, driver R550)" in cause
-    unknown = explain(text.replace("8.5", "9.9"))[0].cause
-    assert unknown is not None
-    assert "PTX ISA 9.9 was given" in unknown
-    (torch, *_) = explain("NVIDIA driver on your system is too old (found version 11040)")
-    assert "CUDA 11.4 (R470)" in (torch.cause or "")
-
-
 @pytest.mark.parametrize(
     ("gpu", "build", "index"),
     [
@@ -484,26 +434,6 @@ def test_a_place_of_joined_lines_leads_back_to_its_own_line() -> None:
     reading = Reading([("first ", 3), ("second", 7)])
     lines = [reading.line_of(place) for place in range(len(reading.flat))]
     assert lines == [3] * len("first ") + [7] * len("second")
-
-
-def test_the_file_before_an_undefined_symbol_is_the_one_that_needs_it() -> None:
-    (found, *_) = explain("/a/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, v")
-    assert "/a/libcusparse.so.12 needs that function" in (found.cause or "")
-    assert "nvidia-nvjitlink-cu12>=12.4" in (found.fix or "")
-    (quoted, *_) = explain('desc: "/opt/lib64/libnvrtc.so: undefined symbol: nvrtcGetNVVM" }')
-    assert quoted.values["needs_file"] == "/opt/lib64/libnvrtc.so"
-    (glibc, *_) = explain(
-        "symbol __nvJitLinkComplete_13_1, version libnvJitLink.so.13 not defined in file "
-        "libnvJitLink.so.13 with link time reference"
-    )
-    assert (glibc.id, glibc.values["minor"]) == ("NJL-01", "1")
-    assert "nvidia-nvjitlink>=13.1" in (glibc.fix or "")
-
-
-def test_cuda_in_a_subdirectory_is_the_usual_cause_of_a_missing_device_link() -> None:
-    (found,) = explain("undefined reference to `__cudaRegisterLinkedBinary_0571d20b_7_axpy_cu'")
-    assert "if only a subdirectory enables CUDA" in (found.cause or "")
-    assert "LANGUAGES CXX CUDA" in (found.fix or "")
 
 
 # ---- Who speaks, and what is there
@@ -539,41 +469,6 @@ def test_the_fix_is_that_of_the_client_and_of_what_the_text_shows(around: str, w
     )
 
 
-@pytest.mark.parametrize(
-    ("around", "name", "value"),
-    [
-        ("我的4090显卡\uff0c{}", "gpu_sm", "89"),
-        ("用3090训练\uff0c{}", "gpu_sm", "86"),
-        ("видеокарта 3060 Ti: {}", "gpu_sm", "86"),
-        ("GPU\uff1aA40显卡 {}", "gpu_sm", "86"),
-        ("{}\n驱动版本\uff1a515.43.04", "driver", "515.43.04"),
-        ("драйвер 535.104.05\n{}", "driver", "535.104.05"),
-        ("CUDA版本\uff1a11.7\n{}", "said", "11.7"),
-        ("torch 2.5.0+ cu124\n{}", "torch", "12.4"),
-        ("torch版本2.1.0+cu118\n{}", "torch", "11.8"),
-        ("2050年有3090个 {}", "gpu_sm", None),
-    ],
-)
-def test_a_machine_is_read_beside_other_scripts_and_with_blanks(
-    around: str, name: str, value: str | None
-) -> None:
-    first = explain(around.format("CUDA error: no kernel image is available"))[0]
-    assert first.values.get(name) == value
-
-
-def test_a_toolkit_that_the_text_shows_is_not_to_be_installed() -> None:
-    error = "OSError: CUDA_HOME environment variable is not set."
-    assert "Install a toolkit" in (explain(error)[0].fix or "")
-    (found, *_) = explain(f"{error}\nCuda compilation tools, release 12.4, V12.4.131")
-    assert "shows nvcc 12.4" in (found.cause or "")
-    assert "CUDA_HOME=/usr/local/cuda-12.4" in (found.fix or "")
-
-
-def test_a_stop_behind_a_file_is_none_of_its_name() -> None:
-    (found, *_) = explain("Could not load dynamic library 'libcudart.so.11.0.'")
-    assert found.values["file"] == "libcudart.so.11.0"
-
-
 @pytest.mark.parametrize("builtins", ["11.2", "11.6", "11.7", "11.8", "12.0", "12.9", "13.0"])
 def test_nvrtc_is_pinned_to_a_release_that_was_published(builtins: str) -> None:
     release = Release.parse(builtins)
@@ -590,12 +485,6 @@ def test_nvrtc_is_pinned_to_a_release_that_was_published(builtins: str) -> None:
     assert ("cudatoolkit=" in in_conda) == (release < Release(12, 0))
 
 
-def test_numba_of_cuda_11_is_not_sent_to_a_package_of_12() -> None:
-    fix = explain("numba: failed to open nvvm\nDriver Version: 470.82.01")[0].fix or ""
-    assert "numba-cuda" not in fix
-    assert "cudatoolkit=11.8" in fix
-
-
 @pytest.mark.parametrize("escape", [str, lambda text: re.sub(r"([_*`])", r"\\\1", text)])
 def test_backslashes_of_windows_and_of_markdown_are_told_apart(
     escape: Callable[[str], str],
@@ -604,49 +493,10 @@ def test_backslashes_of_windows_and_of_markdown_are_told_apart(
     assert Paste(line).readings[0].flat.endswith(r"\x\_ext\_b_c\cudart64_110.dll'")
 
 
-def test_two_packages_of_one_library_are_told_from_one() -> None:
-    symbol = "libtorch_cuda.so: undefined symbol: ncclCommResume"
-    both = f"{symbol}\n[pip3] nvidia-nccl-cu12==2.29.3\n[pip3] nvidia-nccl-cu13==2.29.7"
-    fix = explain(both)[0].fix or ""
-    assert "pip uninstall -y nvidia-nccl-cu12 nvidia-nccl-cu13 && pip install" in fix
-    assert "reinstall nvidia-nccl-cu12" in (explain(f"torch 2.9.0+cu128\n{both}")[0].fix or "")
-    assert "twice" not in explain(symbol)[0].values
-
-
-@pytest.mark.parametrize(
-    ("around", "words"),
-    [
-        ("$ apptainer exec --nv x.sif y\n{}", "/.singularity.d/libs"),
-        ("C:\\x\\y.exe: {}", "https://www.nvidia.com/drivers"),
-        ("$ srun -p gpu y\n{}", "--gres=gpu:1"),
-        ("root@0123456789ab:/# y\n{}", "docker run --gpus all"),
-        ("$ y\n{}", "sudo ubuntu-drivers install"),
-    ],
-)
-def test_a_driver_is_updated_as_the_system_does_it(around: str, words: str) -> None:
-    found = explain(around.format("libcuda.so.1: cannot open shared object file"))[0]
-    assert words in (found.fix or "")
-    if words != "sudo ubuntu-drivers install" and "docker" not in words:
-        assert "ubuntu-drivers" not in (found.fix or "")
-
-
 UNBOUNDED = re.compile(r"(?<!\\)[*+](?!\\)")
 SPEAKERS = [
     row for name in ("clients", "apart") for rows in speakers(name).values() for row in rows
 ]
-
-
-@every("row", SPEAKERS)
-def test_what_a_client_says_has_no_place_open_and_a_source(row: Speaker) -> None:
-    assert row.source.startswith("https://")
-    assert not UNBOUNDED.search(re.sub(r"\[(?:\\.|[^\]\\])+\]", "x", row.find))
-    for values in (
-        {},
-        derived({"driver": "550.54", "gpu_sm": "90", "torch": "12.4", "nvcc": "12.4"}),
-    ):
-        for sentence in row.says.values():
-            assert not re.search(r"[{}]|\?(?!warp_size@)|\[\[|\]\]", filled(sentence, values))
-    assert {name.partition("-")[2] for name in row.says} <= {"", "11", "12", "13"}
 
 
 def test_what_clients_say_is_used() -> None:
@@ -724,24 +574,6 @@ def test_a_toolkit_is_brought_as_the_reader_brings_one(around: str, words: str) 
     assert words in (explain(text)[0].fix or "")
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20 MiB", "memory is full"),
-        ("CUDA error 700: an illegal memory access was encountered", "compute-sanitizer"),
-        ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "fewer threads a block"),
-    ],
-)
-def test_an_error_that_is_about_no_compatibility_is_said_to_be_so(text: str, words: str) -> None:
-    with pytest.raises(Missing, match=f"is not about compatibility: .*{words}"):
-        explain(text)
-
-
-def test_java_that_is_out_of_memory_is_no_gpu() -> None:
-    with pytest.raises(Missing, match="paste the line that names"):
-        explain("java.lang.OutOfMemoryError: Java heap space, out of memory")
-
-
 # ---- Names and numbers alone
 
 
@@ -796,12 +628,6 @@ def test_every_result_of_nvjitlink_and_nvptxcompiler_has_a_cause_or_leads_to_the
                 assert "GetErrorLog returns" in str(error), name  # noqa: PT017
 
 
-@pytest.mark.parametrize("text", ["exit status 200", "HTTP status code 200", "make: *** Error 35"])
-def test_the_number_of_something_else_is_not_cudas(text: str) -> None:
-    with pytest.raises(Missing):
-        explain(text)
-
-
 # ---- No rule
 
 
@@ -832,13 +658,6 @@ def test_a_text_that_no_rule_knows_is_missing(
     assert err == ""
     assert run(["explain", text, "--format", "json"]) == 4
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "missing"
-
-
-def test_a_text_that_no_rule_knows_is_told_in_every_format(tmp_path: Path) -> None:
-    file = tmp_path / "answer.json"
-    assert run(["explain", "make: all: Error 2", "--format", f"json={file}"]) == 4
-    (row,) = json.loads(file.read_text())["rules"]
-    assert row["statement"].startswith("No rule knows ")
 
 
 @pytest.mark.parametrize(
@@ -874,31 +693,7 @@ def test_a_text_without_a_rule_still_gets_a_sentence(text: str, said: str) -> No
         explain(text)
 
 
-def test_the_short_name_of_an_error_is_the_error() -> None:
-    assert explain("unsupported toolchain")[0].id == "PTX-01"
-    with pytest.raises(Missing):
-        explain("rustup: error: unsupported toolchain 1.80")
-
-
 # ---- Rules by ID
-
-
-@every("rule_id", IDS)
-def test_an_id_finds_its_rule_alone_in_any_case(rule_id: str) -> None:
-    (found,) = explain(f"  {rule_id.lower()}\n")
-    assert (found.id, found.score, found.matched, found.built) == (rule_id, 1.0, None, True)
-    assert found.statement
-
-
-@every("left_out", rules_left_out())
-def test_a_rule_that_is_not_built_says_why(left_out: Prose) -> None:
-    (found,) = explain(left_out.id.lower())
-    assert not found.built
-    assert left_out.statement in found.statement
-
-
-def test_ids_in_a_pasted_report_come_first() -> None:
-    assert ids("error: LTO-01: PTX 9.2 was fine, see cmp-02; error 804")[:2] == ["LTO-01", "CMP-02"]
 
 
 @every("rule", rules())
@@ -918,19 +713,6 @@ def test_all_rules_are_listed_in_order() -> None:
 def test_every_row_is_the_first_that_fits_some_text() -> None:
     reached = {match.message.name for text in TEXTS for match in found_in(text)}
     assert [row.name for row in messages() if row.name not in reached] == []
-
-
-@every("name", EXAMPLES)
-def test_an_example_is_explained_by_its_row(name: str) -> None:
-    assert next(matches(EXAMPLES[name])).message.name == name
-
-
-@every("row", messages())
-def test_a_row_names_rules_that_exist_and_a_source(row: Message) -> None:
-    assert {row.rule, *row.also} <= set(rule_ids())
-    assert row.rule not in row.also
-    assert row.source
-    assert row.find
 
 
 @every("row", messages())
@@ -1070,13 +852,6 @@ def test_every_command_that_is_told_can_be_pasted(tmp_path: Path) -> None:
                 assert parse([value])
 
 
-def test_full_adds_what_the_catalogue_says(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", "CUDA error 209"]) == 0
-    assert "evidence: " not in capsys.readouterr().out
-    assert run(["explain", "CUDA error 209", "--full"]) == 0
-    assert "evidence: " in capsys.readouterr().out
-
-
 # ---- At places
 
 
@@ -1147,19 +922,6 @@ def test_an_answer_imports_no_rules() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
-
-
-def test_a_huge_text_is_read_at_both_ends() -> None:
-    middle = NOISE * 1000
-    assert ids(f"error 804\n{middle}") == ids("error 804")
-    assert ids(f"{middle}\nerror 804") == ids("error 804")
-
-
-def test_a_text_of_the_most_letters_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "a line before\nCUDA_ERROR_INVALID_PTX was returned\nand 1 behind"
-    for most in (len(text), len(text) + 1):
-        monkeypatch.setattr("ltocompat.commands.explain._LONGEST", most)
-        assert explain(text)[0].line == "CUDA_ERROR_INVALID_PTX was returned"
 
 
 TOPICS = tuple(dict.fromkeys(topics().values()))

@@ -7,7 +7,6 @@ import itertools
 import pytest
 from newest import from_on
 
-from ltocompat import facts
 from ltocompat.facts import drivers, rows
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion
@@ -46,25 +45,11 @@ def test_the_driver_of_a_release_may_be_known_by_branch_only_or_not_at_all() -> 
     assert drivers.stock_driver(Release(10, 2), "linux") is None
 
 
-def test_every_nvjitlink_minor_has_a_row() -> None:
-    assert {row.cuda for row in rows(drivers.ToolkitDriver)} >= set(facts.nvjitlink_minors())
-
-
 def test_rows_rise_with_their_releases() -> None:
     on_linux = [row for row in rows(drivers.ToolkitDriver) if row.linux]
     for older, newer in itertools.pairwise(on_linux):
         assert older.cuda <= newer.cuda
         assert version(older.linux or "") <= version(newer.linux or "")
-
-
-def test_the_installer_of_an_update_names_its_driver() -> None:
-    """NVIDIA serves cuda_13.2.2_595.71.05_linux.run, which the notes of 13.2 don't list yet."""
-    (update,) = (
-        row
-        for row in rows(drivers.ToolkitDriver)
-        if (row.cuda, row.update) == (Release(13, 2), "U2")
-    )
-    assert update.linux == "595.71.05"
 
 
 def test_a_branch_is_one_cuda_release_and_back() -> None:
@@ -86,42 +71,12 @@ def test_the_cuda_release_of_a_branch(branch: int, cuda: str) -> None:
     assert drivers.branch_cuda(branch) == Release.parse(cuda)
 
 
-def test_a_branch_agrees_with_the_toolkit_that_it_came_with() -> None:
-    for row in rows(drivers.ToolkitDriver):
-        if row.linux:
-            assert drivers.branch_cuda(version(row.linux).branch) == row.cuda
-
-
-def test_what_is_not_known_is_none() -> None:
-    assert drivers.branch_cuda(440) is None
-    assert drivers.branch_cuda(551) is None  # a Windows number
-    assert drivers.cuda_branch(Release(13, 5)) is None
-    assert drivers.major_floor(10) is None
-    assert drivers.driver_releases(999) == ()
-
-
 @pytest.mark.parametrize(
     ("branch", "first"),
     [(525, "525.60.13"), (535, "535.54.03"), (550, "550.54.14"), (580, "580.65.06"), (615, "615")],
 )
 def test_the_first_driver_of_a_branch(branch: int, first: str) -> None:
     assert str(drivers.first_production(branch)) == first
-
-
-def test_an_unknown_branch_is_its_own_first_driver() -> None:
-    assert drivers.first_production(700) == DriverVersion((700,))
-    assert drivers.first_production(418) == DriverVersion((418,))
-
-
-def test_the_drivers_of_a_branch_are_of_it_and_sorted() -> None:
-    assert [str(driver_release) for driver_release in drivers.driver_releases(550)] == [
-        "550.54.14",
-        "550.54.15",
-    ]
-    for branch in drivers.driver_branches():
-        known = drivers.driver_releases(branch)
-        assert list(known) == sorted(known)
-        assert {each_version.branch for each_version in known} <= {branch}
 
 
 @pytest.mark.parametrize(("major", "branch"), [(11, 450), (12, 525), (13, 580)])
@@ -158,9 +113,3 @@ def test_the_compat_table_follows_its_rule() -> None:
         assert built_from is not None
         rule = "native" if built_from == base else "usable" if built_from > base else "none"
         assert drivers.compat_use(package, base) == rule, (package, base)
-
-
-def test_a_compat_package_is_built_from_its_branch() -> None:
-    assert drivers.cuda_branch(Release(13, 0)) == 580
-    assert drivers.cuda_branch(Release(12, 8)) == 570
-    assert drivers.cuda_branch(Release(13, 5)) is None

@@ -1,62 +1,18 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
-from report_values import NVLINK, PTXAS, STRADDLING, ltoir, ptx, sass
+from report_values import NVLINK, PTXAS, STRADDLING, sass
 
 from ltocompat.model.errors import UsageError
-from ltocompat.model.image import Image, Producer, Role
+from ltocompat.model.image import Producer, Role
 from ltocompat.model.location import Location
 from ltocompat.scan.filters import ImageFilter
 
 PLACE = Location("a.so")
 
 
-def arch(text: str, image: Image) -> bool:
-    return ImageFilter.parse(archs=[text]).matches(image)
-
-
 def made_by(text: str, *makers: Producer) -> bool:
     return ImageFilter.parse(made_by=[text]).matches(sass(PLACE, made_by=makers))
-
-
-def test_an_empty_filter_lets_everything_through() -> None:
-    where = ImageFilter.parse()
-    assert not where
-    assert where.matches(sass(PLACE))
-
-
-def test_kinds_are_alternatives_by_comma_or_repetition() -> None:
-    for where in (ImageFilter.parse(kinds=["ptx,SASS"]), ImageFilter.parse(kinds=["ptx", "sass"])):
-        assert where.matches(ptx(PLACE))
-        assert where.matches(sass(PLACE))
-        assert not where.matches(ltoir(PLACE))
-
-
-@pytest.mark.parametrize(
-    ("wanted", "real", "matches"),
-    [
-        ("sm_90a", "sm_90a", True),
-        ("sm_90a", "sm_90", False),
-        ("sm_90", "sm_90a", False),
-        ("90a", "sm_90a", True),
-        ("90", "sm_90", True),
-        ("90", "sm_90a", False),
-        ("compute_90a", "sm_90a", False),
-        ("sm_100f,sm_80", "sm_80", True),
-    ],
-)
-def test_an_architecture_must_have_the_number_and_suffix_and_the_form_if_given(
-    wanted: str, real: str, *, matches: bool
-) -> None:
-    assert arch(wanted, sass(PLACE, real)) is matches
-
-
-def test_a_bare_number_matches_every_form() -> None:
-    assert arch("90", ptx(PLACE))
-    assert arch("75", ltoir(PLACE))
-    assert not arch("sm_75", ltoir(PLACE))
-    assert not arch("75", replace(sass(PLACE), arch=None))
 
 
 @pytest.mark.parametrize("wanted", ["13.4", "13", "compiler"])
@@ -85,10 +41,6 @@ def test_any_maker_may_match_by_version_tool_or_role(wanted: str, *, matches: bo
 
 def test_a_release_is_no_prefix_of_another() -> None:
     assert not made_by("12.4", Producer(Role.COMPILER, None, "12.40.1", (), "x"))
-
-
-def test_a_version_above_the_tables_is_not_the_one_it_is_newer_than() -> None:
-    assert not made_by("13.5", Producer(Role.COMPILER, "ptxas", "newer than 13.5", (), "x"))
 
 
 def test_unknown_matches_what_nobody_is_known_to_have_made() -> None:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from every_case import every
 from msgspec.structs import replace
 from report_values import HOSTILE
 from verdict_values import H100, L4, finding, linker, result, target
 
-from ltocompat.commands.policy.extent import gpu_key
 from ltocompat.commands.policy.fingerprint import (
     distribution,
     key_of,
-    path_in_project,
     target_key,
     unversioned,
 )
-from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.location import Location
 from ltocompat.model.target import ANY_TARGET, Gpu, Target
-from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Route, Verdict
+from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.targets.reading import parse
 
 OLD = Location("dist/nvidia_cusparse_cu12-12.3.1.170-py3-none-manylinux2014_x86_64.whl")
-NEW = Location("/ci/42/wheelhouse/nvidia_cusparse_cu12-12.5.9.5-py3-none-manylinux2014_x86_64.whl")
 
 
 def in_wheel(wheel: Location, library: str, offset: int, text: str) -> Finding:
@@ -39,52 +33,6 @@ PROD, EDGE = target("prod"), target("edge", nvjitlink=linker("13.2"))
 
 def digest(path: str, goal: Target, found: Finding, route: Route | None = None) -> str:
     return key_of(result(Verdict.FAIL, goal, H100, path=path, route=route), found).digest
-
-
-def test_a_rebuild_keeps_the_fingerprint_of_a_finding() -> None:
-    again = in_wheel(NEW, "libcusparse.so.12.5.9", 0x7F00, "PTX 8.4 compute_52 needs driver >= 550")
-    assert digest(OLD.path, PROD, FIRST) == digest(NEW.path, PROD, again)
-
-
-def test_a_key_says_rule_distribution_member_subject_route_and_target() -> None:
-    key = key_of(result(Verdict.FAIL, PROD, H100, path=OLD.path, route=Route.LOAD), FIRST)
-    assert (key.rule, key.distribution) == ("PTX-01", "nvidia-cusparse-cu12")
-    assert key.member == "nvidia/cusparse/lib/libcusparse.so"
-    assert (key.subject, key.route) == ("PTX compute_52", "load")
-    assert key.target == "os=linux,driver=580.95.05"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        replace(FIRST, rule="PTX-02"),
-        replace(FIRST, subject="PTX compute_90"),
-        replace(FIRST, subject="SASS sm_52"),
-        replace(FIRST, example=OLD.member("nvidia/cusparse/lib/libother.so.12")),
-        replace(FIRST, example=Location("dist/other-1.0-py3-none-any.whl", ("libcusparse.so.12",))),
-    ],
-    ids=["rule", "architecture", "kind", "member", "distribution"],
-)
-def test_what_makes_another_finding_makes_another_fingerprint(other: Finding) -> None:
-    assert digest(OLD.path, PROD, FIRST) != digest(OLD.path, PROD, other)
-
-
-def test_another_target_makes_another_fingerprint() -> None:
-    assert digest(OLD.path, PROD, FIRST) != digest(OLD.path, EDGE, FIRST)
-
-
-def test_another_route_makes_another_fingerprint() -> None:
-    routes = (None, Route.LOAD, Route.LINK)
-    assert len({digest(OLD.path, PROD, FIRST, route) for route in routes}) == 3
-
-
-def test_a_finding_about_the_artifact_has_no_member() -> None:
-    problem = finding(Verdict.OK, "loading it can't be checked", rule="TGT-01", example=None)
-    path = "dist/x-1.0-py3-none-any.whl::libx.so"
-    whole = replace(problem, example=OLD.member("a.so"), subject=WHOLE_ARTIFACT)
-    for each in (problem, whole):
-        assert key_of(result(Verdict.OK, PROD, path=path), each).member == ""
-    assert key_of(result(Verdict.OK, PROD, path=path), problem).distribution == "x"
 
 
 def test_a_fingerprint_is_the_same_in_every_version_of_this_program() -> None:
@@ -114,52 +62,6 @@ def test_other_keys_make_another_target() -> None:
     texts += ["driver=580,os=windows", "driver=580,compat=13.0", "nvlink=13.2", "nvjitlink=13.2"]
     assert len({target_key(target) for text in texts for target in parse([text])}) == len(texts)
     assert target_key(ANY_TARGET) == "every target"
-
-
-@pytest.mark.parametrize(
-    ("spellings", "key"),
-    [
-        (["h100", "H100", " h100 "], "h100"),
-        (["sm_90", "90", "9.0", "SM90", "sm90"], "sm_90"),
-        (["sm_90a", "90a"], "sm_90a"),
-        (["rtx 4090", "RTX-4090", "rtx_4090"], "rtx-4090"),
-    ],
-)
-def test_a_gpu_has_one_key_however_it_is_spelled(spellings: list[str], key: str) -> None:
-    assert {gpu_key(find_gpu(text)) for text in spellings} == {key}
-    assert gpu_key(None) == "any"
-
-
-def test_a_loose_file_is_known_by_its_place_in_its_project(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("build", "other"):
-        (folder / name).mkdir()
-        (folder / name / "libx.so.1.2").write_bytes(b"")
-    (folder / "linked").symlink_to(folder / "build")
-    (folder / ".git").mkdir()
-    typed = {"build/libx.so.1.2", "./build/../build/libx.so.1.2", str(folder / "build/libx.so.1.2")}
-    typed |= {"linked/libx.so.1.2"}
-    assert {path_in_project(path) for path in typed} == {"build/libx.so.1.2"}
-    assert {path_in_project(path, ".") for path in typed} == {"build/libx.so.1.2"}
-    assert path_in_project("other/libx.so.1.2") == "other/libx.so.1.2"
-    monkeypatch.chdir(folder / "build")
-    for path in ("libx.so.1.2", "libx.so.1.2::member", str(folder / "build" / "libx.so.1.2")):
-        assert path_in_project(path) == "build/libx.so.1.2"
-        assert path_in_project(path, "..") == "build/libx.so.1.2"
-    assert path_in_project("-") == "-"
-    assert path_in_project("no/such/../file.so") == "no/file.so"
-
-
-def test_a_file_outside_of_every_project_is_known_by_its_whole_path(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "build").mkdir()
-    path = folder / "build" / "libx.so"
-    path.write_bytes(b"")
-    assert path_in_project("build/libx.so") == str(path)
-    monkeypatch.chdir(path.parent)
-    assert path_in_project("libx.so") == str(path)
 
 
 def test_an_installed_file_is_known_as_in_its_wheel() -> None:

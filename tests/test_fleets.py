@@ -36,22 +36,6 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-def test_a_row_is_a_class_of_nodes_the_worst_first(
-    fleet: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = told(capsys, "--deploy-target", fleet)
-    rows = [line.split()[:4] for line in text.splitlines() if line[:2] in ("A ", "B ", "C ", "D ")]
-    assert rows == [
-        ["A", "3", "l4", "fail"],
-        ["D", "1", "t4", "fail"],
-        ["B", "14", "l4", "ok"],
-        ["C", "2", "l4", "ok"],
-    ]
-    assert text.splitlines()[-1] == (
-        "3 nodes, driver=535.161.08,gpu=l4: fail; 1 node, gpu=t4: fail; 16 nodes: ok"
-    )
-
-
 def test_a_matrix_of_artifacts_by_classes_of_nodes_is_a_table_a_picture_and_a_page(
     fleet: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,13 +111,6 @@ def test_the_page_names_the_nodes(fleet: str, capsys: pytest.CaptureFixture[str]
     page = told(capsys, "--deploy-target", fleet, "--format=html")
     assert "<dd>3 nodes (n1, n2, n3): driver 535.161.08 " in page
     assert " and 6 more): driver " in page
-
-
-def test_json_keeps_the_names_of_the_nodes(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:
-    document: dict[str, Any] = json.loads(told(capsys, "--deploy-target", fleet, "--format=json"))
-    named = {target["name"]: target["nodes"] for target in document["targets"]}
-    assert named["driver=535.161.08,gpu=l4"] == ["n1", "n2", "n3"]
-    assert len({name for names in named.values() for name in names}) == 20
 
 
 def test_an_upgrade_is_planned_node_by_node(fleet: str, capsys: pytest.CaptureFixture[str]) -> None:

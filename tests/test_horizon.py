@@ -29,7 +29,6 @@ from samples import FOLDER
 import ltocompat
 from ltocompat import Verdict, cli, facts
 from ltocompat.facts import drivers, horizon, nvjitlink_minors, rows
-from ltocompat.facts.gpus import linker_targets
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
@@ -90,17 +89,6 @@ def test_a_new_major_brings_nothing_back_that_was_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "alike"), [("12.10", "12.9"), ("12.7", "12.6"), (str(NEXT), str(NEWEST))]
-)
-def test_a_minor_that_no_table_has_makes_code_for_what_the_one_before_it_does(
-    release: str, alike: str
-) -> None:
-    known = linker_targets(Release.parse(alike))
-    assert linker_targets(Release.parse(release)) == known
-    assert (70 in known) == alike.startswith("12.")
-
-
-@pytest.mark.parametrize(
     ("name", "verdict"),
     [(LTOIR, Verdict.OK), (PTX, Verdict.OK), (SASS, Verdict.OK)],
 )
@@ -148,12 +136,6 @@ def test_drivers_for_windows_are_of_the_branches_that_came_with_their_toolkits()
     for windows, linux in pairs:
         if windows and linux:
             assert drivers.branch_of(driver(windows)) == driver(linux).branch
-
-
-def test_later_drivers_of_a_branch_for_windows_serve_what_the_branch_serves() -> None:
-    subject = loading(image(ImageKind.PTX, "compute_50", isa="7.0"), on="sm_61")
-    assert judged("DRV-04", subject, driver("582.28")) is Verdict.OK
-    assert judged("DRV-04", subject, driver("590.44.01")) is Verdict.FAIL
 
 
 @strikes("LTO-18")

@@ -15,12 +15,9 @@ from elf_writer import (
     DT_NEEDED,
     DT_SONAME,
     DT_STRTAB,
-    STRTAB,
-    SYMTAB,
     Part,
     elf,
     offsets,
-    symbol,
     tags,
 )
 from every_case import every
@@ -80,13 +77,6 @@ def test_file_names_of_cuda_libraries(file: str, name: str | None) -> None:
     assert library_name(file) == name
 
 
-def test_needed_libraries_are_those_of_cuda() -> None:
-    assert described(b"", b"libnvrtc.so.13") == (
-        CudaLibrary("libnvrtc", "needed", "libnvrtc.so.13", None, "DT_NEEDED"),
-    )
-    assert described(b"") == ()
-
-
 def test_a_file_name_in_the_data_is_opened() -> None:
     found = described(b"text\0libcuda.so.1\0/opt/libnvrtc.so.12\0libnvrtc.so.%d\0libcudart.so.1")
     assert found == (
@@ -100,11 +90,6 @@ def test_a_name_shared_with_the_tail_of_a_message_is_opened_and_says_so() -> Non
     assert [(library.how, library.evidence) for library in found] == [
         ("opened", "end of a string at 0x20f")
     ]
-
-
-def test_a_needed_library_is_not_told_twice() -> None:
-    found = described(b"\0libnvrtc.so.13\0", b"libnvrtc.so.13")
-    assert [library.how for library in found] == ["needed"]
 
 
 def test_device_code_is_not_searched() -> None:
@@ -124,47 +109,8 @@ def test_a_static_linker_has_the_version_of_its_banner() -> None:
     assert 'compiler banner "V12.4.131"' in found.evidence
 
 
-@pytest.mark.parametrize(
-    "others",
-    [
-        BANNER.replace(b"131", b"99") + b"\0",
-        b"",
-    ],
-    ids=["two-banners", "no-banner"],
-)
-def test_banners_that_disagree_prove_no_version(others: bytes) -> None:
-    banners = BANNER + others if others else b""
-    (found,) = described(b"\0NVJITLINK_TRACE_MESSAGES\0" + banners)
-    assert found.version is None
-
-
-@pytest.mark.parametrize("maker", [b"ptxas\0", b"// ", b"nvlink\0"])
-def test_the_banner_of_a_cubin_or_of_ptx_is_not_the_library_s(maker: bytes) -> None:
-    (found,) = described(b"\0NVJITLINK_TRACE_MESSAGES\0" + maker + BANNER)
-    assert found.version is None
-
-
 def test_a_library_is_no_copy_of_itself() -> None:
     assert described(b"\0NVJITLINK_TRACE_MESSAGES\0" + BANNER, own=b"libnvJitLink.so.12") == ()
-
-
-def test_strings_across_a_window_are_found_once() -> None:
-    found = described(bytes((1 << 20) - 5) + b"\0libcuda.so.1\0")
-    assert [library.file for library in found] == ["libcuda.so.1"]
-
-
-def test_functions_of_the_linker_are_no_copy_of_it() -> None:
-    """As in jax-cuda13-plugin: trampolines that open the library when they are first called."""
-    names = b"\0nvJitLinkCreate\0__nvJitLinkCreate_13_0\0"
-    parts = [
-        Part(".rodata", b"\0libnvJitLink.so.13\0"),
-        Part(".strtab", names, STRTAB),
-        Part(".symtab", bytes(24) + symbol(1, 0x12, 1, BASE) + symbol(17, 0x12, 1, BASE), SYMTAB),
-    ]
-    parts[2].link = 2
-    host = read(elf(parts))
-    (found,) = host.describe(Location("x.so")).libraries
-    assert (found.name, found.how, found.file) == ("libnvJitLink", "opened", "libnvJitLink.so.13")
 
 
 @needs_gcc

@@ -112,15 +112,6 @@ def test_imports_and_strings_of_an_image_name_its_libraries() -> None:
     assert isinstance(described.libraries[0], CudaLibrary)
 
 
-def test_the_wrapper_of_an_object_points_by_its_relocation() -> None:
-    host = read(coff())
-    assert (host.format, host.type) == ("COFF", "object")
-    assert [section.name for section in host.sections] == [".nv_fatbin", ".nvFatBinSegment"]
-    first = host.sections[0].offset
-    assert host.registration().registered(first + 16) is True
-    assert host.registration().registered(first) is False
-
-
 def test_an_object_may_end_with_its_section_table() -> None:
     empty = struct.pack("<HHIIIHH", 0x8664, 1, 0, 0, 0, 0, 0) + row(b".text", 0, 0, 0)
     assert read(empty).describe(Location("x.obj")).machine == "x86-64"
@@ -139,14 +130,6 @@ def test_open_names_of_an_object_are_listed() -> None:
     described = read(coff()).describe(Location("x.obj"))
     assert described.undefined_registrations == ("__cudaRegisterLinkedBinary_x",)
     assert described.nvjitlink_imports == ("__nvJitLinkCreate_12_4",)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"MZ", b"MZ" + bytes(100), b"// PTX\n.version 8.0\n", bytes(64), b"\x64\x86" + bytes(60)],
-)
-def test_other_bytes_are_no_host(data: bytes) -> None:
-    assert read_host(ByteView.of(data), Budget()) is None
 
 
 def survives(data: bytes) -> None:

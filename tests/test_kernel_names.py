@@ -12,7 +12,7 @@ import pytest
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.model.verdict import Result, Verdict
+from ltocompat.model.verdict import Result
 
 OLD, NEW = "driver=525.60.13,gpu=sm_90", "driver=610.43.02,gpu=sm_90"
 
@@ -28,26 +28,6 @@ def checked(path: Path, target: str) -> Result:
     return result
 
 
-def test_a_module_that_fails_names_its_kernels(tmp_path: Path) -> None:
-    path = tmp_path / "a.ptx"
-    path.write_text(ptx("_Z3addPfS_", "_Z5scalePf"))
-    result = checked(path, OLD)
-    assert result.verdict is Verdict.FAIL
-    assert result.findings[0].kernels == ("_Z3addPfS_", "_Z5scalePf")
-    assert result.findings[0].kernel_modules == 1
-
-
-def test_modules_that_fail_alike_name_the_kernels_of_all_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as package:
-        package.writestr("k/first.ptx", ptx("_Z5firstv", "_Z4bothv"))
-        package.writestr("k/second.ptx", ptx("_Z6secondv", "_Z4bothv"))
-        package.writestr("k/works.ptx", ptx("_Z5worksv").replace(".version 9.0", ".version 7.0"))
-    found = checked(path, OLD).findings[0]
-    assert (found.module_count, found.kernel_modules) == (2, 2)
-    assert found.kernels == ("_Z5firstv", "_Z4bothv", "_Z6secondv")
-
-
 def test_of_very_many_modules_some_are_read_and_that_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,15 +41,6 @@ def test_of_very_many_modules_some_are_read_and_that_is_told(
     assert "kernels k00, k01, k02 and 57 more in 60 of them" in capsys.readouterr().out
     run(["check", str(path), "--deploy-target", OLD, "--format", "html"])
     assert "<dt>Kernels of 60 modules</dt>" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(("arch", "target"), [("sm_80", NEW), ("sm_100", NEW), ("sm_100", OLD)])
-def test_what_works_and_what_serves_nothing_at_all_name_none(
-    tmp_path: Path, arch: str, target: str
-) -> None:
-    path = tmp_path / "a.ptx"
-    path.write_text(ptx("_Z3addv", target=arch))
-    assert all(not finding.kernels for finding in checked(path, target).findings)
 
 
 def test_of_many_kernels_the_first_are_named_and_all_are_counted(

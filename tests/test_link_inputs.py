@@ -18,7 +18,7 @@ from rule_cases import spares, strikes
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.commands.link import why_empty
+from ltocompat.commands.link import LTO, PLAIN, _ways, why_empty
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Linker
@@ -155,12 +155,6 @@ def test_an_empty_link_of_joined_objects_is_told(tmp_path: Path) -> None:
     assert told[1] is None
 
 
-def test_what_an_object_registers_for_the_runtime_is_no_part_of_a_link(tmp_path: Path) -> None:
-    final = wrapped(tmp_path / "final.o", HELPER, ".nv_fatbin")
-    user = wrapped(tmp_path / "user.o", USER)
-    assert told([user, final], "nvjitlink=13.5,gpu=a100")["BLD-10"] == "fail"
-
-
 @strikes("BLD-15")
 @spares("BLD-15")
 def test_the_first_nvjitlink_takes_no_archive(tmp_path: Path) -> None:
@@ -178,13 +172,6 @@ def test_no_linker_is_asked_about_a_link_of_which_a_part_can_not_be_read() -> No
         paths, "nvjitlink=12.4,gpu=a100", route="link", together=True, trial_link=True
     )
     assert result.verdict in (ltocompat.Verdict.UNKNOWN, ltocompat.Verdict.FAIL)
-
-
-def test_nvlink_is_the_linker_of_loose_code_where_no_other_is_named() -> None:
-    newer = FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir"
-    for linker in ("nvlink=13.0", "nvjitlink=13.0"):
-        assert told([AXPY, SCALE, newer], f"{linker},gpu=a100")["LTO-01"] == "fail"
-    assert told([newer], "nvlink=13.0,gpu=a100", together=False)["LTO-01"] == "fail"
 
 
 def _text(path: Path, text: str) -> Path:
@@ -267,6 +254,34 @@ def test_without_lto_a_linker_takes_what_lies_beside_ltoir(tmp_path: Path) -> No
         assert told([both], f"{target},lto=off")[""] == "ok"
         assert told([alone], f"{linker}=13.5,gpu=a100,lto=off")["BLD-05"] == "fail"
         assert told([alone], f"{linker}=13.5,gpu=a100,lto=on").get("BLD-05", "ok") == "ok"
+
+
+@pytest.mark.parametrize(
+    ("files", "gpu", "ways"),
+    [
+        (["ltoir"], "sm_80", [LTO]),
+        (["ltoir ptx"], "sm_80", [LTO, PLAIN]),
+        (["ltoir ptx"], "sm_75", [PLAIN]),  # LTO-IR for sm_80 is not taken
+        (["ltoir ptx", "ptx"], "sm_75", [PLAIN]),
+        (["ltoir", "ptx"], "sm_75", [LTO]),  # one of them has nothing else
+        (["ptx", "ptx"], "sm_80", [PLAIN]),
+    ],
+)
+def test_a_link_is_with_lto_where_ltoir_is_read_and_without_where_all_have_other_code(
+    tmp_path: Path, files: list[str], gpu: str, ways: list[str]
+) -> None:
+    ltoir = (FOLDER / "ltoir/nvcc-13.5-lto_80.ltoir").read_bytes()
+    ptx = FIRST.replace("sm_80", "sm_75").encode() + b"\0"
+    specs = {
+        "ltoir": EntrySpec(KINDS["ltoir"], ltoir, sm=80, version=(1, ltoir[5])),
+        "ptx": EntrySpec(KINDS["ptx"], ptx, sm=75, version=(8, 0)),
+    }
+    paths = [tmp_path / f"{at}.fatbin" for at in range(len(files))]
+    for path, kinds in zip(paths, files, strict=True):
+        path.write_bytes(region([entry(specs[kind]) for kind in kinds.split()]))
+    linker = Linker(Release(13, 5), "13.5.37", "libnvJitLink.so.13", "", "", machine="x86-64")
+    inputs = gather_all(map(str, paths), ScanSettings())
+    assert _ways(inputs, SmArch.parse(gpu), linker) == ways
 
 
 def test_names_in_ltoir_leave_a_whole_link_open() -> None:

@@ -6,12 +6,12 @@ import platform
 from pathlib import Path
 
 import pytest
-from linker_trees import AARCH64, IN_WHEEL, library, program, put
+from linker_trees import AARCH64, IN_WHEEL, library, put
 from machines import ld_so_cache
 
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.image import Skipped
-from ltocompat.targets.linkers import Cache, Linker, Machine, Tool, find, resolve
+from ltocompat.targets.linkers import Cache, Linker, Machine, find, resolve
 from ltocompat.targets.linkers.searching import search
 
 SITE = "/home/u/venv/lib/python3.12/site-packages"
@@ -21,19 +21,6 @@ V13 = library("13.0.88", soname="libnvJitLink.so.13")
 
 def seen(machine: Machine) -> list[tuple[str, str, str]]:
     return [(linker.version, linker.found_via, linker.path) for linker in find(machine)]
-
-
-def test_wheels_of_both_layouts(tmp_path: Path) -> None:
-    put(tmp_path, f"{SITE}/{IN_WHEEL['12']}", library("12.9.86"))
-    put(tmp_path, f"{SITE}/{IN_WHEEL['13']}", V13)
-    expected = [
-        ("12.9.86", "wheel in site-packages", f"{SITE}/{IN_WHEEL['12']}"),
-        ("13.0.88", "wheel in site-packages", f"{SITE}/{IN_WHEEL['13']}"),
-    ]
-    assert seen(Machine(str(tmp_path), VENV)) == expected
-    assert seen(Machine(str(tmp_path), {"PATH": "/usr/bin:/home/u/venv/bin"})) == expected
-    assert seen(Machine(str(tmp_path), search_path=(SITE,))) == expected
-    assert seen(Machine(str(tmp_path))) == []
 
 
 def test_a_wheel_is_believed_only_of_the_files_that_it_records(tmp_path: Path) -> None:
@@ -97,31 +84,6 @@ def test_a_link_that_goes_round_ends(tmp_path: Path) -> None:
     assert Machine(str(tmp_path)).real("/a/x")
 
 
-def test_an_absolute_toolkit_link_is_followed_below_the_root(tmp_path: Path) -> None:
-    (tmp_path / "usr/local/cuda-13.0/lib").mkdir(parents=True)
-    (tmp_path / "cuda").symlink_to("/usr/local/cuda-13.0")
-    assert Machine(str(tmp_path)).real("/cuda/lib/x") == "/usr/local/cuda-13.0/lib/x"
-
-
-def test_libraries_of_windows_are_looked_for_in_path(tmp_path: Path) -> None:
-    put(tmp_path, "/cuda/bin/nvJitLink_120_0.dll", b"MZ")
-    (skipped,) = search(Machine(str(tmp_path), {"PATH": "/x;/cuda/bin"}))
-    assert isinstance(skipped, Skipped)
-    (skipped,) = search(Machine(str(tmp_path), {"CUDA_PATH_V12_4": "/cuda"}))
-    assert isinstance(skipped, Skipped)
-
-
-def test_what_is_no_library_is_skipped_with_a_reason(tmp_path: Path) -> None:
-    put(tmp_path, "/l/libnvJitLink.so.12", b"GROUP ( libnvJitLink.so.12.4 )")
-    (tmp_path / "l/libnvJitLink.so").symlink_to("gone")
-    put(tmp_path, "/l/libnvJitLink.so.13", V13)
-    machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/l"})
-    assert [linker.version for linker in find(machine)] == ["13.0.88"]
-    reasons = {r.place.path: r.reason for r in search(machine) if isinstance(r, Skipped)}
-    assert reasons["/l/libnvJitLink.so.12"] == "it is not a library of Linux or Windows"
-    assert "can't be opened" in reasons["/l/gone"]
-
-
 def test_a_stub_is_no_linker(tmp_path: Path) -> None:
     put(tmp_path, "/cuda/lib64/stubs/libnvJitLink.so", library(minors=["12.4"]))
     (skipped,) = search(Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/cuda/lib64/stubs"}))
@@ -144,30 +106,6 @@ def here(version: str, machine: int | None = None) -> bytes:
     return library(version, machine=machine or native)
 
 
-def at(tmp_path: Path, *versions: str) -> Machine:
-    for version in versions:
-        put(tmp_path, f"/{version}/libnvJitLink.so.12", here(version))
-    folders = ":".join(f"/{version}" for version in versions)
-    return Machine(str(tmp_path), {"LD_LIBRARY_PATH": folders})
-
-
-def test_the_newest_patch_level_at_hand_is_taken(tmp_path: Path) -> None:
-    machine = at(tmp_path, "12.4.99", "12.4.127", "12.5.40")
-    empty = Cache(str(tmp_path / "cache"))
-    assert resolve("12.4", cache=empty, machine=machine).version == "12.4.127"
-    assert resolve("12.4.99", cache=empty, machine=machine).version == "12.4.99"
-    with pytest.raises(Missing, match=r"12\.6 is not at hand; .* linkers install nvjitlink=12\.6"):
-        resolve("12.6", cache=empty, machine=machine)
-
-
-def test_a_library_for_another_processor_is_not_resolved(tmp_path: Path) -> None:
-    put(tmp_path, "/l/libnvJitLink.so.12", here("12.4.127", machine=243))
-    machine = Machine(str(tmp_path), {"LD_LIBRARY_PATH": "/l"})
-    assert find(machine)[0].machine == "RISC-V"
-    with pytest.raises(Missing):
-        resolve("12.4", cache=Cache(str(tmp_path / "cache")), machine=machine)
-
-
 def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     path = put(tmp_path, "lib.so", here("12.4.127"))
     empty = Cache(str(tmp_path / "cache"))
@@ -179,22 +117,3 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     put(tmp_path, "text", b"text")
     with pytest.raises(UsageError, match="not a library of Linux or Windows"):
         resolve(str(tmp_path / "text"), cache=empty)
-
-
-def test_nvlink_is_looked_for_wherever_a_toolkit_lies(tmp_path: Path) -> None:
-    put(tmp_path, "/usr/local/cuda-13.0/bin/nvlink", program("13.0.88"))
-    put(tmp_path, "/opt/cuda/bin/nvlink", program("12.4.131"))
-    put(tmp_path, "/conda/bin/nvlink", program("13.2.78"))
-    put(tmp_path, "/site/nvidia/cu13/bin/nvlink", program("13.5.37"))
-    put(tmp_path, "/bin/nvlink", "#!/bin/sh\n")
-    environ = {"CUDA_HOME": "/opt/cuda", "CONDA_PREFIX": "/conda", "PATH": "/opt/cuda/bin:/bin"}
-    machine = Machine(str(tmp_path), environ, search_path=("/site",))
-    assert [(linker.version, linker.found_via) for linker in find(machine, Tool.NVLINK)] == [
-        ("12.4.131", "CUDA_HOME, PATH"),
-        ("13.0.88", "/usr/local/cuda-13.0"),
-        ("13.2.78", "CONDA_PREFIX"),
-        ("13.5.37", "wheel in site-packages"),
-    ]
-    skipped = [record for record in search(machine, Tool.NVLINK) if isinstance(record, Skipped)]
-    assert [str(record.place) for record in skipped] == ["/bin/nvlink"]
-    assert find(machine) == ()

@@ -82,14 +82,6 @@ def by_route(*groups: ModuleGroup) -> list[Result]:
     return list(results(ArtifactSummary("x.whl", [replace(each) for each in groups]), ON_550))
 
 
-def test_a_library_with_nothing_else_for_the_gpu_fails() -> None:
-    result = judged(CHOICE, group(SASS_80, registered=True))
-    assert result.verdict is Verdict.FAIL
-    assert {finding.rule for finding in result.findings if finding.verdict is Verdict.FAIL} == {
-        "PTX-01"
-    }
-
-
 def test_sass_for_the_gpu_in_the_same_file_makes_it_a_note() -> None:
     result = judged(CHOICE, group(SASS_90, registered=True))
     assert result.verdict is Verdict.OK
@@ -103,32 +95,6 @@ def test_other_ptx_for_the_gpu_in_the_same_file_leaves_it_open() -> None:
     result = judged(CHOICE, group(OLD_PTX, registered=True))
     assert result.verdict is Verdict.UNKNOWN
     assert "it is unknown whether its library loads it here" in result.findings[0].message
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        group(SASS_90, registered=True, file="liby.so"),
-        group(OLD_PTX, registered=True, file="liby.so"),
-    ],
-    ids=["sass", "ptx"],
-)
-def test_another_file_says_nothing_of_it(other: ModuleGroup) -> None:
-    """A file is judged the same alone and in a package."""
-    assert judged(CHOICE, other).verdict is Verdict.FAIL
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        group(SASS_80, NEW_PTX, registered=True),
-        group(NEW_PTX, registered=False),
-    ],
-    ids=["registered", "PTX alone"],
-)
-def test_what_may_be_loaded_on_any_gpu_fails_all_the_same(module: ModuleGroup) -> None:
-    """The runtime loads what is registered; PTX alone is for every GPU from its own on."""
-    assert judged(module, group(SASS_90, registered=True)).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize(
@@ -211,13 +177,6 @@ def test_a_bare_image_makes_nothing_well_that_fails_without(image: ImageSignatur
     assert judged(failing).verdict is Verdict.FAIL
     found = by_route(failing, loose(image))
     assert max(each.verdict for each in found) >= Verdict.UNKNOWN
-
-
-def test_a_bare_image_that_is_named_itself_fails() -> None:
-    named = replace(loose(NEW_PTX), inner=False)
-    assert judged(named).verdict is Verdict.FAIL
-    assert judged(loose(NEW_PTX)).verdict is Verdict.FAIL
-    assert judged(loose(NEW_PTX), group(SASS_90, registered=True)).verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,3 @@ def test_a_file_of_that_whole_name_wins(tmp_path: Path, monkeypatch: pytest.Monk
 def test_nothing_is_no_place() -> None:
     with pytest.raises(UsageError, match="empty path"):
         Location.parse("")
-
-
-def test_a_place_contains_what_lies_in_it() -> None:
-    region = Location("x", ("m",), 0x40)
-    assert Location("x").contains(region)
-    assert region.contains(region.at(0x40, 3, 1))
-    assert not region.contains(Location("x", ("m",), 0x41))
-    assert not region.contains(Location("x", (), 0x40))
-    assert not region.at(0x40, 3).contains(region)

@@ -81,9 +81,3 @@ def test_a_driver_is_as_new_as_the_floor_to_its_last_digit(revision: int) -> Non
     (rule,) = yaml.safe_load(text)["compatibilities"][0]["rules"]
     for other in range(100):
         assert matches(rule, labels(f"550.54.{other:02}", 80)) == (other >= revision), other
-
-
-def test_the_line_of_a_dockerfile_has_two_names(capsys: pytest.CaptureFixture[str]) -> None:
-    for word in ("container", "dockerfile"):
-        assert run(["require", str(FOLDER / "objects/libsaxpy.so"), "--for", word]) == 0
-        assert capsys.readouterr().out.splitlines()[-1] == 'ENV NVIDIA_REQUIRE_CUDA="cuda>=13.0"'

@@ -26,7 +26,6 @@ from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.conda import alternatives
 from ltocompat.packages.declared import of_classifiers, of_conda, of_variant
-from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Declared, Dependency, Kind, Package, Shipped, normalized
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_package import problems
@@ -54,13 +53,6 @@ def variant_wheel(folder: Path, code: dict[str, bytes], **features: list[str]) -
     return wheel(folder, inside, tag="py3-none-manylinux_2_28_x86_64-cu12")
 
 
-def declared_of(path: Path) -> tuple[Declared, ...]:
-    package = package_of(str(path))
-    assert package is not None
-    assert package.problems == ()
-    return package.declared
-
-
 def test_the_oldest_release_that_classifiers_name_is_what_they_promise() -> None:
     lines = [CUDA_12_4, CUDA_12_4.replace("12.4", "12.8"), "Environment :: GPU :: NVIDIA CUDA"]
     (found,) = of_classifiers(lines)
@@ -75,20 +67,6 @@ def test_digits_of_other_scripts_are_no_release() -> None:
     assert of_classifiers(["Environment :: GPU :: NVIDIA CUDA :: 12 :: 12.\u0664"]) == ()
     assert of_variant(bound.encode(), "x", problems) == ()
     assert problems == ["variant.json: cuda_version_lower_bound '12.\u0664' is not a CUDA release"]
-
-
-def test_properties_of_a_variant_wheel_are_read(tmp_path: Path) -> None:
-    bounds = {"cuda_version_lower_bound": ["12.8", "12.6"], "sm_arch": ["80_real", "90_virtual"]}
-    path = variant_wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, **bounds)
-    driver, ampere, hopper = declared_of(path)
-    assert (driver.cuda, driver.binding) == (Release(12, 6), True)
-    assert [(each.gpus, each.kind) for each in (ampere, hopper)] == [
-        ((80,), "real"),
-        ((90,), "virtual"),
-    ]
-    package = package_of(str(path))
-    assert package is not None
-    assert package.platforms == ("manylinux_2_28_x86_64",)
 
 
 @pytest.mark.parametrize(
@@ -139,14 +117,6 @@ def test_cuda_version_of_conda_forge_is_for_the_drivers_of_its_major(
     assert asking("cuda-version", *versions, only_limits=True) is None
 
 
-def test_cuda_arch_of_conda_forge_is_for_all_gpus_from_its_own_on() -> None:
-    """cuda-arch 8.0 is installed on GPUs of 10.0, whatever newest version of it is admitted."""
-    for versions in (">=8.0", ">=8.0,<10", "==8.0"):
-        found = asking("cuda-arch", versions)
-        assert found is not None
-        assert (found.gpus, found.end, found.and_newer) == ((80,), None, True)
-
-
 def test_metapackages_of_conda_forge_are_held_against_the_code(tmp_path: Path) -> None:
     """Drivers before 550.54.14 can't unpack Zstandard; SASS for sm_80 is for 8.x alone."""
     packed = region([entry(EntrySpec(KINDS["sass"], CUBIN_12_4, 80, compression="zstd"))])
@@ -164,17 +134,6 @@ def test_majors_count_where_classifiers_name_no_release() -> None:
     majors = [f"Environment :: GPU :: NVIDIA CUDA :: {major}" for major in (12, 13)]
     assert [each.major for each in of_classifiers(majors)] == [12, 13]
     assert [each.cuda for each in of_classifiers([*majors, CUDA_12_4])] == [Release(12, 4)]
-
-
-def test_a_classifier_of_one_major_promises_its_drivers(tmp_path: Path) -> None:
-    packed = region([entry(EntrySpec(KINDS["sass"], CUBIN_12_4, 80, compression="zstd"))])
-    code, line = {"libx/x.fatbin": packed}, "Environment :: GPU :: NVIDIA CUDA :: 12"
-    (problem,) = judged(wheel(tmp_path, code, classifiers=[line]))
-    assert (problem.rule, problem.verdict) == ("PKG-13", UNDOCUMENTED)
-    assert f"it is for CUDA 12 (Classifier: {line}), whose drivers begin" in problem.message
-    assert judged(wheel(tmp_path, code, classifiers=[line.replace("12", "13")])) == ()
-    both = [line, line.replace("12", "13")]
-    assert judged(wheel(tmp_path, code, classifiers=both)) == ()
 
 
 @strikes("PKG-16")

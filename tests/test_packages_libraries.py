@@ -146,14 +146,6 @@ def test_a_dependency_is_told_once_whatever_needs_it(tmp_path: Path) -> None:
     assert told(judged(wheel(tmp_path, members, ["nvidia-nccl-cu13"]))) == {"PKG-01": FAIL}
 
 
-def test_what_the_package_brings_itself_is_not_asked_of_others(tmp_path: Path) -> None:
-    host = needing("libcublas.so.12")
-    own = build(tmp_path / "own" / "libcublas.so.12").read_bytes()
-    assert judged(wheel(tmp_path, {PLACE: host, "libx/libcublas.so.12": own}, ["numpy"])) == ()
-    renamed = {PLACE: host, "libx/lib64/libcublas-of-x.so": own}
-    assert judged(wheel(tmp_path, renamed, ["numpy"])) == ()  # by its SONAME
-
-
 def test_an_extra_that_brings_it_is_told(tmp_path: Path) -> None:
     requires = ["nvidia-cublas-cu12; extra == 'ctk'"]
     (problem,) = of(tmp_path, "libcublas.so.12", *requires, extras=["ctk"])
@@ -217,15 +209,6 @@ def test_the_major_is_that_of_what_else_is_needed(tmp_path: Path) -> None:
         "nvidia-cuda-runtime-cu12>=12,<13, or tell users to install a CUDA toolkit"
     )
     assert problem.message.startswith("its libraries need libcudnn 9, libcudart 12 of CUDA, but")
-
-
-def test_a_metapackage_brings_what_it_asks_for(tmp_path: Path) -> None:
-    """As in the METADATA of cuquantum-cu12 25.11.1 and cuquantum-python-cu13 26.9.0."""
-    members = {PLACE: needing("libcustatevec.so.1", "libcutensor.so.2", "libcutensornet.so.2")}
-    for requires in ("cuquantum-cu12", "cuquantum-python-cu13==26.*", "cuquantum-cu12==25.9.0"):
-        assert {problem.rule for problem in judged(wheel(tmp_path, members, [requires]))} <= {
-            "PKG-07"
-        }, requires
 
 
 @pytest.mark.parametrize(

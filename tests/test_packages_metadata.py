@@ -13,28 +13,21 @@ from pathlib import Path
 import pytest
 from every_case import every
 from package_writer import tar_of, zip_of, zstd
-from packages_made import conda, metadata, wheel
+from packages_made import conda, wheel
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.limits import Limits
 from ltocompat.packages.conda import alternatives
-from ltocompat.packages.metadata import python_and_platforms, read_metadata
+from ltocompat.packages.metadata import python_and_platforms
 from ltocompat.packages.reading import package_of
-from ltocompat.packages.values import Kind, installed_path
+from ltocompat.packages.values import Kind
 
 INSTALLED = [
     distribution
     for distribution in importlib.metadata.distributions()
     if distribution.read_text("METADATA") and "-packages" in str(distribution.locate_file(""))
 ]
-
-
-@every("theirs", INSTALLED[::12])
-def test_an_installed_distribution_says_what_importlib_reads(
-    theirs: importlib.metadata.Distribution,
-) -> None:
-    says_what_importlib_reads(theirs)
 
 
 @pytest.mark.slow
@@ -61,15 +54,6 @@ def says_what_importlib_reads(theirs: importlib.metadata.Distribution) -> None:
     assert there == [str(file) for file in theirs.files or [] if Path(str(file.locate())).exists()]
 
 
-def test_a_file_of_an_installed_distribution_is_known_by_its_record() -> None:
-    import packaging
-
-    found = package_of(str(packaging.__file__))
-    assert found is not None
-    assert (found.name, found.version) == ("packaging", importlib.metadata.version("packaging"))
-    assert "packaging/__init__.py" in found.files
-
-
 def test_a_file_beside_packages_belongs_to_none(tmp_path: Path) -> None:
     file = tmp_path / "site-packages" / "x.so"
     file.parent.mkdir()
@@ -78,58 +62,6 @@ def test_a_file_beside_packages_belongs_to_none(tmp_path: Path) -> None:
     assert package_of(str(tmp_path)) is None
     assert package_of(str(tmp_path / "missing")) is None
     assert package_of("-") is None
-
-
-def test_a_wheel_says_name_dependencies_platforms_and_files(tmp_path: Path) -> None:
-    requires = ('cuda-toolkit[nvrtc, cublas]==13.*; extra == "ctk"', "NumPy>=2")
-    path = wheel(
-        tmp_path,
-        {"libx/a.so": b"", "libx-1.0.data/purelib/libx/b.so": b""},
-        requires,
-        name="Lib.X",
-        tag="cp311-cp311-manylinux1_x86_64.manylinux_2_5_x86_64",
-        extras=("ctk",),
-    )
-    found = package_of(str(path))
-    assert found is not None
-    assert (found.kind, found.name, found.version) == (Kind.WHEEL, "lib-x", "1.0")
-    assert found.platforms == ("manylinux1_x86_64", "manylinux_2_5_x86_64")
-    assert found.python == "3.11"
-    assert found.extras == ("ctk",)
-    toolkit, numpy = found.requires
-    assert (toolkit.name, toolkit.versions) == ("cuda-toolkit", ("==13.*",))
-    assert toolkit.asks == {"nvrtc", "cublas"}
-    assert toolkit.marker == 'extra == "ctk"'
-    assert (numpy.name, numpy.line) == ("numpy", "Requires-Dist: NumPy>=2")
-    assert found.files[:2] == ("libx/a.so", "libx/b.so")
-    assert found.problems == ()
-
-
-def test_what_stands_below_the_headers_is_no_dependency() -> None:
-    found = read_metadata(metadata("x", "1", ("numpy",)), Budget())
-    assert [require.name for require in found.requires] == ["numpy"]
-
-
-def test_a_wheel_that_was_renamed_is_known_by_the_tags_inside(tmp_path: Path) -> None:
-    path = wheel(tmp_path, {}).rename(tmp_path / "download.zip")
-    found = package_of(str(path))
-    assert found is not None
-    assert found.platforms == ("manylinux_2_28_x86_64",)
-
-
-@pytest.mark.parametrize("old", [False, True])
-def test_a_conda_package_says_depends_and_constrains(tmp_path: Path, old: bool) -> None:
-    depends = ("libnvjitlink >=12.9.86,<13.0a0", "__glibc >=2.17,<3.0.a0", "cuda-version 12.9|13.*")
-    path = conda(tmp_path, {"lib/libx.so": b"x"}, depends, ("cuda-nvrtc =12.9",), old=old)
-    found = package_of(str(path))
-    assert found is not None
-    assert (found.kind, found.name, found.platforms) == (Kind.CONDA, "libx", ("linux-64",))
-    linker, _, version, nvrtc = found.requires
-    assert (linker.name, linker.versions) == ("libnvjitlink", (">=12.9.86,<13.0a0",))
-    assert (version.name, version.versions) == ("cuda-version", ("==12.9", "==13.*"))
-    assert (nvrtc.versions, nvrtc.only_limits) == (("==12.9.*",), True)
-    assert found.files == ("lib/libx.so",)
-    assert found.problems == ()
 
 
 # From "Package match specifications" of conda's documentation: what matches, and what does not.
@@ -161,12 +93,6 @@ def test_versions_of_conda_mean_what_conda_says(
 @pytest.mark.parametrize("text", ["abc", ">=", "1.0,,>>2", "1.*.2"])
 def test_versions_that_conda_does_not_write_are_no_versions(text: str) -> None:
     assert alternatives(text) is None
-
-
-def test_installers_move_the_data_of_a_wheel() -> None:
-    assert installed_path("x-1.data/platlib/x/a.so") == "x/a.so"
-    assert installed_path("x/a.so") == "x/a.so"
-    assert installed_path("x-1.data/scripts/a") == "x-1.data/scripts/a"
 
 
 def test_tags_name_a_python_only_where_it_is_one() -> None:
@@ -205,16 +131,6 @@ def test_metadata_that_unpack_to_more_than_they_may_are_not_read(tmp_path: Path)
     found = package_of(str(path), Limits(unpacked_bytes=1 << 20))
     assert found is not None
     assert found.problems == ("METADATA has no Name",)
-
-
-def test_a_wheel_without_metadata_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "x-1.0-py3-none-any.whl"
-    path.write_bytes(zip_of(("x/a.so", b"")))
-    found = package_of(str(path))
-    assert found is not None
-    assert "0 files *.dist-info/METADATA" in found.problems[0]
-    (tmp_path / "x.zip").write_bytes(path.read_bytes())
-    assert package_of(str(tmp_path / "x.zip")) is None
 
 
 @pytest.mark.parametrize(

@@ -107,13 +107,6 @@ def test_an_audit_without_a_policy_fails_until_the_printed_line_is_written(
     assert run(["audit", path.name]) == 0
 
 
-def test_imported_symbols_are_a_lower_bound(tmp_path: Path, loading: bytes) -> None:
-    problems = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink>=13.2,<14"]))
-    assert told(problems) == {"NJL-06": FAIL}
-    assert "libx.so imports __nvJitLinkCreate_13_3" in problems[0].message
-    assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
-
-
 def test_where_several_compilers_are_possible_a_trial_decides(
     tmp_path: Path, opening: bytes
 ) -> None:
@@ -134,12 +127,6 @@ def test_where_several_compilers_are_possible_a_trial_decides(
     assert judged(wheel(tmp_path, files(opening, code), [right])) == ()
 
 
-def test_code_for_a_device_link_asks_for_no_nvjitlink_at_run_time(tmp_path: Path) -> None:
-    for name in ("nvcc-13.5-lto.o", "libaxpy.a"):
-        code = (FOLDER / "objects" / name).read_bytes()
-        assert judged(wheel(tmp_path, {f"libx/lib/{name}": code})) == ()
-
-
 def test_old_code_in_a_library_of_13_needs_no_more_than_13_0(
     tmp_path: Path, opening: bytes
 ) -> None:
@@ -147,13 +134,6 @@ def test_old_code_in_a_library_of_13_needs_no_more_than_13_0(
     problems = judged(wheel(tmp_path, files(opening, LTOIR_12_4), ["nvidia-nvjitlink"]))
     assert told(problems) == {"PKG-02": UNDOCUMENTED}
     assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.0,<14"
-
-
-def test_of_two_majors_that_link_the_code_the_older_one_is_enough(tmp_path: Path) -> None:
-    """nvJitLink 12.4 links the LTO-IR of its own release, and the library opens either."""
-    host = library(tmp_path, opens=["libnvJitLink.so.12", "libnvJitLink.so.13"])
-    members = files(host, LTOIR_12_4)
-    assert judged(wheel(tmp_path, members, ["nvidia-nvjitlink-cu12>=12.4,<13"])) == ()
 
 
 @strikes("PKG-01")
@@ -164,25 +144,6 @@ def test_a_missing_dependency_fails_where_something_needs_it(
         problems = judged(wheel(tmp_path, members, ["nvidia-cublas>=13,<14"]))
         assert told(problems) == {"PKG-01": FAIL}
         assert problems[0].remedy.startswith("write Requires-Dist: nvidia-nvjitlink>=13.")
-
-
-def test_metadata_without_any_library_of_cuda_may_mean_an_installed_toolkit(
-    tmp_path: Path, opening: bytes, loading: bytes
-) -> None:
-    for members in (files(loading), files(opening, LTOIR_13_5)):
-        problems = judged(wheel(tmp_path, members, ["numpy"]))
-        assert told(problems) == {"PKG-01": UNKNOWN}
-        assert problems[0].remedy.endswith(", or tell users to install a CUDA toolkit")
-
-
-def test_a_library_that_only_may_open_it_gets_a_note(tmp_path: Path, opening: bytes) -> None:
-    assert told(judged(wheel(tmp_path, files(opening)))) == {"PKG-01": OK}
-
-
-def test_code_that_others_link_gets_a_note(tmp_path: Path) -> None:
-    problems = judged(wheel(tmp_path, {"libx/x.ltoir": LTOIR_12_4}))
-    assert told(problems) == {"PKG-01": OK}
-    assert "nvidia-nvjitlink-cu12>=12.4,<13" in problems[0].remedy
 
 
 def test_what_an_unknown_dependency_may_bring_is_a_note_with_its_name(
@@ -237,19 +198,6 @@ def test_the_package_of_another_major_fails(tmp_path: Path, loading: bytes) -> N
     problems = judged(wheel(tmp_path, files(loading), ["nvidia-nvjitlink-cu12>=12.4"]))
     assert told(problems) == {"PKG-04": FAIL}
     assert problems[0].remedy == "write Requires-Dist: nvidia-nvjitlink>=13.3,<14"
-
-
-def test_nvrtc_of_the_major_of_nvjitlink_is_advised(tmp_path: Path) -> None:
-    """Beside an nvJitLink 12 in the package, or the one of two that the metadata should name."""
-    names = ["libnvrtc.so.12", "libnvrtc.so.13"]
-    own = {"libx/libnvJitLink.so.12": library(tmp_path / "own")}
-    both = [*names, "libnvJitLink.so.12", "libnvJitLink.so.13"]
-    for opens, more in ((names, own), (both, {})):
-        path = wheel(tmp_path, files(library(tmp_path / "x", opens=opens)) | more)
-        remedies = [problem.remedy for problem in judged(path) if "nvrtc" in problem.remedy]
-        assert remedies == [
-            "if it is used, write Requires-Dist: nvidia-cuda-nvrtc-cu12>=12.0,<13"
-        ], opens
 
 
 def test_nvrtc_is_held_to_its_major(tmp_path: Path) -> None:
@@ -334,30 +282,9 @@ def test_the_tag_of_another_machine_fails(tmp_path: Path, loading: bytes) -> Non
     assert only(problems, "PKG-06").remedy == "tag it linux-64"
 
 
-def test_libraries_of_several_machines_are_all_named(tmp_path: Path, loading: bytes) -> None:
-    arm = bytearray(loading)
-    arm[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
-    members = {**files(loading), "libx/lib64/liby.so": bytes(arm)}
-    (problem,) = judged(wheel(tmp_path, members, [RIGHT], tag="py3-none-any"))
-    assert problem.verdict is OK  # its own code chooses
-    assert "2 of 2 libraries and programs are for AArch64 (ELF), x86-64 (ELF)" in problem.message
-    assert problem.remedy == "build a package for each of them"
-
-
 @spares("PKG-06")
 def test_a_tag_that_says_nothing_known_is_not_judged(tmp_path: Path, loading: bytes) -> None:
     assert judged(wheel(tmp_path, files(loading), [RIGHT], tag="py3-none-plan9_x")) == ()
-
-
-def test_one_library_of_another_machine_is_a_note(tmp_path: Path, loading: bytes) -> None:
-    arm = bytearray(loading)
-    arm[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
-    members = {**files(loading), "libx/lib64/liby.so": bytes(arm)}
-    problems = judged(wheel(tmp_path, members, [RIGHT]))
-    assert told(problems) == {"PKG-06": OK}
-    assert "1 of 2 libraries and programs are for AArch64" in problems[0].message
-    alone = judged(wheel(tmp_path, files(bytes(arm)), [RIGHT], tag="py3-none-linux_aarch64"))
-    assert alone == ()
 
 
 @pytest.mark.parametrize(
@@ -429,14 +356,6 @@ def test_the_printed_runpath_is_one_that_the_loader_takes(tmp_path: Path) -> Non
         [program, built], env={"LD_DEBUG": "libs"}, capture_output=True, text=True, check=False
     )
     assert f"calling init: {site}/libx/lib64/../../nvidia/cu13/lib/libnvJitLink" in loaded.stderr
-
-
-def test_the_printed_runpath_of_a_library_beside_its_dependency_is_its_own_folder(
-    tmp_path: Path,
-) -> None:
-    host = library(tmp_path, needs=["libnvJitLink.so.13"])
-    beside = wheel(tmp_path, {"nvidia/cu13/lib/libx.so": host}, ["nvidia-nvjitlink>=13.3,<14"])
-    assert only(judged(beside), "PKG-07").remedy == "link with -Wl,-rpath,'$ORIGIN'"
 
 
 def test_a_package_that_uses_pathfinder_may_load_it_first(tmp_path: Path) -> None:
@@ -673,30 +592,6 @@ def test_wheels_of_windows_are_held_to_the_same(tmp_path: Path) -> None:
 def test_metadata_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     problems = judged(wheel(tmp_path, {"libx/x.cubin": CUBIN_12_4}, ["]]]"]))
     assert told(problems) == {"PKG-11": UNKNOWN}
-
-
-def test_what_is_no_package_has_no_flaws(tmp_path: Path, loading: bytes) -> None:
-    path = tmp_path / "libx.so"
-    path.write_bytes(loading)
-    assert judged(path) == ()
-
-
-def test_a_file_of_an_installed_package_is_held_to_its_metadata(
-    tmp_path: Path, loading: bytes
-) -> None:
-    from packages_made import metadata
-
-    site = tmp_path / "site-packages"
-    for name, data in {
-        "libx/lib64/libx.so": loading,
-        "libx-1.0.dist-info/METADATA": metadata("libx", "1.0", ["nvidia-nvjitlink"]),
-        "libx-1.0.dist-info/RECORD": b"libx/lib64/libx.so,sha256=x,1\n",
-    }.items():
-        path = site / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    problems = judged(site / "libx/lib64/libx.so")
-    assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
 
 
 def packed(compression: str, sm: int = 80) -> bytes:

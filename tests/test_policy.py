@@ -10,12 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from ltocompat.commands.audit import AuditScope, AuditTally
 from ltocompat.commands.policy.baseline import Baseline, read_baseline, write_baseline
-from ltocompat.commands.policy.extent import ExtentPart
-from ltocompat.commands.policy.gate import Audited, Standing, audited
+from ltocompat.commands.policy.gate import Audited, audited
 from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.arch import Release
@@ -87,40 +84,6 @@ def test_a_policy_says_it_all(tmp_path: Path) -> None:
     assert first.expires == TODAY  # its last day
     assert (second.rule, second.path, second.target) == ("LTO-10b", "*", "*")
     assert second.expires == dt.date(2027, 1, 31)
-
-
-def test_targets_alone_are_a_policy(tmp_path: Path) -> None:
-    policy = read_policy(written(tmp_path, TARGETS), TODAY)
-    assert [target.name for target in policy.targets] == ["prod", "edge"]
-    assert policy.fail_on is Verdict.FAIL
-    assert (policy.promise, policy.exceptions) == (None, ())
-    assert (policy.trial_links, policy.allow_empty) == (False, False)
-
-
-def test_in_a_pyproject_it_is_a_tool(tmp_path: Path) -> None:
-    text = (TARGETS + "[audit]\ntrial-link = true\n").replace("\n[", "\n[tool.ltocompat.")
-    policy = read_policy(written(tmp_path, text, "pyproject.toml"), TODAY)
-    assert [target.name for target in policy.targets] == ["prod", "edge"]
-    assert policy.trial_links
-    assert policy.trial_releases == ()
-
-
-def test_the_nearest_file_with_a_policy_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(tmp_path, TARGETS)
-    inner = tmp_path / "python"
-    inner.mkdir()
-    written(inner, '[project]\nname = "libx"\n', "pyproject.toml")
-    monkeypatch.chdir(inner)
-    assert find_policy() == str(Path("..") / "ltocompat.toml")
-    written(inner, '[tool.ltocompat.promise]\nsass = ["sm_90"]\n', "pyproject.toml")
-    assert find_policy() == "pyproject.toml"
-
-
-def test_a_project_may_have_no_policy(tmp_path: Path) -> None:
-    written(tmp_path, '[project]\nname = "libx"\n', "pyproject.toml")
-    assert find_policy(str(tmp_path)) is None
 
 
 def test_a_policy_above_the_repository_is_not_obeyed(tmp_path: Path) -> None:
@@ -231,12 +194,6 @@ def test_a_mistake_is_told_by_file_and_key(tmp_path: Path, text: str, said: str)
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "[audit]\n", "[targets]\n", "[promise]\nsass = []\n"])
-def test_a_policy_needs_a_target(tmp_path: Path, text: str) -> None:
-    with pytest.raises(UsageError, match="names no target; write a table"):
-        read_policy(written(tmp_path, text), TODAY)
-
-
 def finding(verdict: Verdict, message: str = "PTX for sm_90", member: str = "a/libx.so") -> Finding:
     place = Location("dist/libx-1.0-py3-none-any.whl").member(member)
     return Finding(
@@ -274,15 +231,6 @@ def ignore(path: str = "*", target: str = "*") -> PolicyException:
     return PolicyException(rule="PTX-06", reason="x", expires=TODAY, path=path, target=target)
 
 
-def test_what_is_below_fail_on_passes_and_the_rest_counts() -> None:
-    judged = result(finding(Verdict.FAIL), finding(Verdict.UNKNOWN), finding(Verdict.JIT))
-    decided = held(judged, policy_with(fail_on=Verdict.UNKNOWN))
-    counts, passes = Standing.COUNTS, Standing.PASSES
-    assert [each.standing for each in decided.assessed] == [counts, counts, passes]
-    assert [each.level for each in decided.result.findings] == ["error", "error", "warning"]
-    assert decided.failed
-
-
 @pytest.mark.parametrize(
     ("pattern", "covered"),
     [
@@ -300,51 +248,6 @@ def test_an_ignore_names_the_artifact_or_a_file_in_it(pattern: str, covered: boo
     decided = held(result(finding(Verdict.FAIL)), policy_with(ignore(pattern)))
     assert decided.failed is not covered
     assert decided.result.verdict is Verdict.FAIL  # it fails there all the same
-
-
-def test_what_does_not_count_says_why_in_its_remedy() -> None:
-    judged = replace(finding(Verdict.FAIL), remedy="add SASS")
-    decided = held(result(judged), policy_with(ignore()))
-    assert decided.checked == result(judged)
-    (shown,) = decided.result.findings
-    assert (shown.level, shown.verdict) == (Level.NOTE, Verdict.FAIL)
-    assert shown.remedy == "ignored until 2026-11-21 (x); by then: add SASS"
-    extents = ({"any": (ExtentPart(Verdict.FAIL, 1),)},)
-    known = Baseline("known.json", {decided.assessed[0].fingerprint: extents})
-    (shown,) = held(result(judged), policy_with(), known).result.findings
-    assert shown.remedy == "known (known.json); in the end: add SASS"
-
-
-def test_a_baseline_takes_up_nothing_that_is_ignored_for_a_while() -> None:
-    decided = held(result(finding(Verdict.FAIL)), policy_with(ignore()))
-    assert decided.not_excepted().findings == ()
-
-
-def test_an_ignore_may_be_for_one_target() -> None:
-    judged = result(finding(Verdict.FAIL))
-    assert not held(judged, policy_with(ignore(target="ed*"))).failed
-    assert held(judged, policy_with(ignore(target="prod"))).failed
-
-
-def test_an_ignore_that_nothing_needs_is_told() -> None:
-    needed, idle = ignore(), ignore("liby.so")
-    policy = policy_with(needed, idle)
-    tally = AuditTally(AuditScope(policy, Baseline()))
-    tally.take(held(result(finding(Verdict.FAIL)), policy))
-    assert tally.unused == (idle,)
-
-
-def test_a_baseline_knows_a_finding_in_the_next_build_but_not_a_worse_one(tmp_path: Path) -> None:
-    path = str(tmp_path / "known.json")
-    assert write_baseline(path, [result(finding(Verdict.UNKNOWN), finding(Verdict.OK))]) == 1
-    known = read_baseline(path)
-    policy = policy_with(fail_on=Verdict.UNKNOWN)
-    again = finding(Verdict.UNKNOWN, "PTX for sm_90, 7 bytes longer")
-    next_build = result(again, path="dist/libx-1.1-py3-none-any.whl")
-    assert not held(next_build, policy, known).failed
-    assert held(result(finding(Verdict.FAIL)), policy, known).failed
-    elsewhere = finding(Verdict.UNKNOWN, member="a/liby.so")
-    assert held(result(elsewhere), policy, known).failed
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "x", "findings": []}', "[" * 100_000])
@@ -402,8 +305,3 @@ def test_any_value_of_any_key_is_read_or_told(
         except UsageError as error:
             text = str(error)
     assert text.startswith(path)
-
-
-def test_a_verdict_that_no_finding_explains_counts() -> None:
-    bare = Result("x.so", Target(name="edge"), None, None, Verdict.FAIL, Coverage(1), (), (), ())
-    assert held(bare, policy_with()).failed

@@ -14,10 +14,8 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.environment import (
-    CompatNote,
     Environment,
     Jetson,
-    LibraryPick,
     LocalGpu,
     UserDriver,
 )
@@ -66,64 +64,10 @@ def test_a_plain_driver(tmp_path: Path) -> None:
     assert (found.wsl2, found.jetson, found.container) == (False, None, None)
 
 
-def test_compat_that_nothing_puts_in_front_is_not_used(tmp_path: Path) -> None:
-    found = probed(machines.compat_installed(tmp_path))
-    assert found.kernel_driver
-    assert found.kernel_driver.open is False
-    assert not user(found).is_compat
-    assert user(found).cuda == Release(12, 2)  # of branch 535
-    (folder,) = found.compat_folders
-    assert (folder.in_front, folder.listed_by) == (False, ())
-    assert folder.driver.note == CompatNote(1, Release(12, 8), (535, 550), (1, 2))
-
-
-@pytest.mark.parametrize(
-    ("made", "way", "listed"),
-    [
-        (machines.compat_by_library_path, "LD_LIBRARY_PATH", "LD_LIBRARY_PATH"),
-        (machines.compat_by_conf, "ld.so.cache", "/etc/ld.so.conf.d/000_compat.conf"),
-    ],
-)
-def test_compat_in_front(
-    tmp_path: Path, made: Callable[[Path], Recorded], way: str, listed: str
-) -> None:
-    found = probed(made(tmp_path))
-    driver = user(found)
-    assert driver.found_by == way
-    assert driver.real == "/usr/local/cuda-12.8/compat/libcuda.so.570.86.15"
-    assert driver.compat == (
-        "it lies in a folder called compat",
-        "it is 570.86.15, and the kernel driver is 535.129.03",
-    )
-    assert (driver.cuda, driver.cuda_source) == (Release(12, 8), "compatibility note")
-    (folder,) = found.compat_folders
-    assert (folder.in_front, folder.listed_by) == (True, (listed,))
-    target = target_of(found)
-    assert target.driver
-    assert target.compat
-    assert (target.driver.text, target.compat.text) == ("535.129.03", "12.8")
-
-
 def test_an_image_without_a_cache_gets_what_ldconfig_will_enter(tmp_path: Path) -> None:
     made = machines.compat_by_conf(tmp_path)
     assert user(probed(made, cache=False)).found_by == "ld.so.conf"
     assert user(probed(made, cache=False)).version == user(probed(made)).version
-
-
-def test_a_copy_by_hand_lacks_what_libcuda_opens(tmp_path: Path) -> None:
-    made = machines.compat_by_library_path(tmp_path)
-    folder = tmp_path / "usr/local/cuda-12.8/compat"
-    for file in folder.glob("libnvidia-ptx*"):
-        file.unlink()
-    assert user(probed(made)).missing == ("libnvidia-ptxjitcompiler",)
-
-
-def test_packages_of_13_4_have_two_more_libraries(tmp_path: Path) -> None:
-    made = machines.compat_installed(tmp_path)
-    made.driver("/usr/local/cuda-13.4/compat", "615.10.01")
-    newest = probed(made).compat_folders[1].driver
-    assert newest.missing == ("libnvidia-gpucomp", "libnvidia-tileiras")
-    assert newest.cuda == Release(13, 4)
 
 
 def test_a_copy_under_its_soname_is_told_by_its_siblings(tmp_path: Path) -> None:
@@ -132,16 +76,6 @@ def test_a_copy_under_its_soname_is_told_by_its_siblings(tmp_path: Path) -> None
     (folder / "libcuda.so.1").unlink()
     (folder / "libcuda.so.570.86.15").rename(folder / "libcuda.so.1")
     assert str(user(probed(made)).version) == "570.86.15"
-
-
-@pytest.mark.parametrize("padding", [0, 1, 7])
-def test_notes_may_be_padded(tmp_path: Path, padding: int) -> None:
-    # Those of Orin's packages are.
-    made = machines.compat_by_library_path(tmp_path)
-    note = {"Format": 1, "CUDA Version": "13.2", "Driver": []}
-    path = "/usr/local/cuda-12.8/compat/libcuda.so.570.86.15"
-    made.put(path, shared("libcuda.so.1", note=note, padding=padding))
-    assert user(probed(made)).note == CompatNote(1, Release(13, 2))
 
 
 @pytest.mark.parametrize("text", [b"{broken", b"[1]", b"", b"\xff" * 9, b"[" * 60_000])
@@ -192,79 +126,6 @@ def test_a_jetson_is_told_by_its_packages_too(tmp_path: Path) -> None:
     assert probed(made).jetson == Jetson("36.4.4", None)
 
 
-def test_a_container_says_what_it_requires(tmp_path: Path) -> None:
-    found = probed(machines.cuda_container(tmp_path))
-    assert found.container == "docker"
-    assert (found.variable("NVIDIA_REQUIRE_CUDA") or "").startswith("cuda>=12.4")
-    assert found.variable("CUDA_VERSION") == "12.4.1"
-    assert found.variable("HOSTNAME") is None
-    (toolkit,) = found.toolkits
-    assert (toolkit.root, toolkit.version) == ("/usr/local/cuda-12.4", "12.4.1")
-    assert toolkit.reached == ("/usr/local/cuda", "/usr/local/cuda-12.4")
-    (nvrtc,) = found.compilers
-    assert (nvrtc.version, nvrtc.evidence) == ("12.4.127", "file banner")
-    assert nvrtc.builtins == (Release(12, 4),)
-    target = target_of(found)
-    assert target.nvjitlink
-    assert target.nvrtc
-    assert (target.nvjitlink.text, target.nvrtc.text) == ("12.4", "12.4")
-
-
-def test_conda(tmp_path: Path) -> None:
-    found = probed(machines.conda(tmp_path))
-    assert found.conda
-    assert [(package.name, package.version) for package in found.conda.packages] == [
-        ("cuda-nvrtc", "12.6.85"),
-        ("libnvjitlink", "12.6.85"),
-    ]
-    (pick,) = found.picked("nvJitLink", "cuda-pathfinder")
-    assert (pick.found_by, pick.version) == ("conda", "12.6.85")
-    assert {library_pick.path for library_pick in found.picked("nvJitLink", "ld.so")} == {None}
-    (nvrtc,) = found.compilers
-    assert (nvrtc.version, nvrtc.evidence) == ("12.6", "builtins beside it")
-    (folder,) = found.compat_folders
-    assert (folder.driver.real, folder.in_front) == (
-        "/opt/conda/envs/gpu/cuda-compat/libcuda.so.590.44.01",
-        False,
-    )
-
-
-def test_two_nvjitlinks_and_who_gets_which(tmp_path: Path) -> None:
-    made = machines.two_nvjitlinks(tmp_path)
-    made.link("/home/u/venv/lib64", "lib")  # as Python makes it; nothing is found twice
-    found = probed(made)
-    assert [nvjitlink.version for nvjitlink in found.nvjitlinks] == [
-        "12.4.127",
-        "12.9.86",
-        "13.0.88",
-    ]
-    picked = {
-        (pick.way, pick.asked): (pick.version, pick.found_by)
-        for pick in found.picks
-        if pick.library == "nvJitLink" and pick.path
-    }
-    assert picked == {
-        ("ld.so", "libnvJitLink.so.12"): ("12.4.127", "LD_LIBRARY_PATH"),
-        ("cuda-pathfinder", "libnvJitLink.so.13"): ("13.0.88", "site-packages"),
-    }
-    assert [(wheel.name, wheel.version) for wheel in found.wheels] == [
-        ("nvidia-nvjitlink", "13.0.88"),
-        ("nvidia-nvjitlink-cu12", "12.9.86"),
-    ]
-    target = target_of(found)
-    assert target.nvjitlink
-    assert target.nvjitlink.values == (Release(12, 4), Release(13, 0))
-    assert not target.nvjitlink.every
-    assert target.nvlink
-    assert target.nvlink.text == "12.4"
-
-
-def test_a_stub_is_no_driver(tmp_path: Path) -> None:
-    found = probed(machines.stub_first(tmp_path))
-    assert (user(found).stub, user(found).is_compat) == (True, False)
-    assert target_of(found).driver is None
-
-
 def test_a_stub_in_another_folder_is_told_by_its_name_and_what_it_needs(tmp_path: Path) -> None:
     made = Recorded(tmp_path, {"LD_LIBRARY_PATH": "/build/lib"})
     made.put("/build/lib/libcuda.so.1", shared("libcuda.so.1"))
@@ -272,18 +133,6 @@ def test_a_stub_in_another_folder_is_told_by_its_name_and_what_it_needs(tmp_path
     made = Recorded(tmp_path / "copy", {"LD_LIBRARY_PATH": "/build/stubs"})
     made.put("/build/stubs/libcuda.so.1", shared("libcuda.so.1", needed=("libc.so.6",)))
     assert not user(probed(made)).stub
-
-
-def test_nothing_at_all(tmp_path: Path) -> None:
-    assert probed(machines.nothing(tmp_path)) == Environment(picks=probed_picks(tmp_path))
-    target = target_of(Environment())
-    assert (target.driver, target.gpus, target.nvjitlink) == (None, (), None)
-
-
-def probed_picks(root: Path) -> tuple[LibraryPick, ...]:  # none has a file
-    picks = probe(Machine(str(root))).picks
-    assert {pick.path for pick in picks} == {None}
-    return picks
 
 
 def test_a_child_process_that_loads_another_libcuda_is_a_problem(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from ltocompat.model.image import (
     ImageKind,
     Module,
     Producer,
-    PtxFlaw,
     Role,
 )
 from ltocompat.model.location import Location
@@ -92,23 +91,6 @@ def test_what_is_given_is_not_read() -> None:
     assert (record.title, record.size, record.parts, record.note) == ("x", 5, (), "given")
     assert project(PartRecord, PART, place="given") == PartRecord("given", "sm_90a")
     assert project(PartRecord, PART, place="x", arch=None) == PartRecord("x", None)
-
-
-def test_text_is_read_back() -> None:
-    assert project(Part, project(PartRecord, PART)) == PART
-    assert project(Part, PartRecord("c", None)) == Part(Location("c"))
-
-
-@pytest.mark.parametrize("words", [PtxFlaw, ImageKind, Compression, Role])
-def test_every_word_is_read_back_and_a_later_one_is_none_of_them(words: type[PtxFlaw]) -> None:
-    assert [words.parse(str(word)) for word in words] == list(words)
-    later = words.parse("a word of a later version")
-    assert later is (words("unknown") if "unknown" in list(words) else next(iter(words)))
-
-
-def test_a_field_that_nothing_gives_is_told() -> None:
-    with pytest.raises(TypeError, match="title"):
-        project(WholeRecord, PART)
 
 
 def test_behind_a_field_with_a_default_those_of_the_model_keep_theirs() -> None:

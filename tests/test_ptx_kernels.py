@@ -81,16 +81,6 @@ def test_what_is_undefined_is_the_same_without_a_look_at_bodies(
     )
 
 
-def test_a_head_is_read_whatever_stands_in_it() -> None:
-    declared = b".extern .func vprintf; // .func x;\n.func f (.param .b32 p)\n;\n.func g;\n"
-    for rest in (b".func f() { { } }", b".func f(.param .b32 p) // ;\n{ }", b".func f\n(\n)\n{\n}"):
-        body = b".visible .entry k() { call f; call g; ret; }\n"
-        expected = DeviceSymbols(("g",), ("g",))
-        assert undefined_in_ptx(declared + rest + body, Budget()) == expected
-        defined = declared + rest + body + b".func g() { }\n"
-        assert undefined_in_ptx(defined, Budget()) == DeviceSymbols()
-
-
 def test_a_name_in_use_is_a_whole_word_and_no_declaration() -> None:
     text = b"""
         .extern .func a (.param .b32 a_param_0); .extern .func b (); .extern .func c ();

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from every_case import every
-from kernels_project import Project
 from samples import FOLDER
 from summaries import summaries
 
@@ -42,26 +41,6 @@ def test_what_is_kept_is_what_was_read(path: Path, cache: SummaryCache) -> None:
     cache.keep(key, summaries)
     whole = not any(summary.skipped_count for summary in summaries)
     assert cache.get(key) == (summaries if whole else None)
-
-
-def test_a_package_is_kept(tmp_path: Path, cache: SummaryCache) -> None:
-    wheel = Project.copy(tmp_path / "kernels").build()
-    key = cache.key(str(wheel), "as usual")
-    assert key is not None
-    cache.keep(key, read(wheel))
-    assert cache.get(key) == read(wheel)
-
-
-def test_other_bytes_another_path_and_another_reading_are_read_anew(
-    tmp_path: Path, cache: SummaryCache
-) -> None:
-    path, other = tmp_path / "a.fatbin", tmp_path / "b.fatbin"
-    for one in (path, other):
-        one.write_bytes(SAMPLE.read_bytes())
-    keys = [cache.key(str(path), "x"), cache.key(str(other), "x"), cache.key(str(path), "y")]
-    path.write_bytes(SAMPLE.read_bytes() + b"\0")
-    keys.append(cache.key(str(path), "x"))
-    assert len({key.digest for key in keys if key is not None}) == 4
 
 
 def test_a_file_that_changed_while_it_was_read_is_not_kept(
@@ -112,16 +91,6 @@ def test_what_somebody_changed_is_not_taken(cache: SummaryCache, tmp_path: Path)
         assert cache.get(key) is None
     file.write_bytes(data)
     assert cache.get(key) == read(SAMPLE)
-
-
-def test_what_is_sealed_counts_for_its_own_file_alone(cache: SummaryCache, tmp_path: Path) -> None:
-    key, other = cache.key(str(SAMPLE), "x"), cache.key(str(SAMPLE), "y")
-    assert key is not None
-    assert other is not None
-    cache.keep(key, read(SAMPLE))
-    (file,) = (tmp_path / "summaries").iterdir()
-    file.rename(file.with_name(other.digest))
-    assert cache.get(other) is None
 
 
 def test_what_somebody_else_sealed_is_not_taken(cache: SummaryCache, tmp_path: Path) -> None:

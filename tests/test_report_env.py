@@ -64,22 +64,6 @@ def test_json_is_as_its_schema_says(make: Callable[[Path], Recorded], tmp_path: 
     assert value["schema"] == "ltocompat/env/v1"
 
 
-@pytest.mark.parametrize(
-    ("make", "rules"),
-    [
-        (machines.plain_driver, set()),
-        (machines.stub_first, {"ENV-04"}),
-        (machines.two_nvjitlinks, {"NJL-07", "ENV-03", "BLD-06"}),
-    ],
-    ids=["plain_driver", "stub_first", "two_nvjitlinks"],
-)
-def test_what_is_wrong_is_said_by_its_rule(
-    make: Callable[[Path], Recorded], rules: set[str], tmp_path: Path
-) -> None:
-    found = looked_at(make, tmp_path)
-    assert {problem.rule for problem in found.problems} == rules
-
-
 def test_a_saved_machine_is_a_deploy_target_again(tmp_path: Path) -> None:
     found = looked_at(machines.plain_driver, tmp_path / "root")
     file = tmp_path / "prod.toml"

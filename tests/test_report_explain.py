@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.commands.explain import explain_all
 from ltocompat.model.explained import AtFault, Explained
-from ltocompat.report import Failure, Options, Report
+from ltocompat.report import Options, Report
 from ltocompat.report.verbs.explain import INDEX, REPORT
 
 RULE = Explained(
@@ -62,8 +62,3 @@ def test_json_says_all_of_every_rule(report: Report[Explained]) -> None:
     assert (rule["line"], rule["cause"], rule["fix"]) == (CAUSE.line, CAUSE.cause, CAUSE.fix)
     assert rule["values"] == {"driver": "550.54.14"}
     assert rule["at_fault"][1] == {"place": "b.so", "reason": "PTX 9.3"}
-
-
-def test_nothing_but_errors_is_an_error() -> None:
-    value = valid_json(written("json", REPORT, [Failure("usage", "no rule knows it")]))
-    assert value["error"]["kind"] == "usage"

@@ -7,7 +7,7 @@ from syrupy.assertion import SnapshotAssertion
 from ltocompat.commands.extract import Extracted
 from ltocompat.model.image import Skipped
 from ltocompat.model.location import Location
-from ltocompat.report import FORMATS, Failure, Options
+from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.extract import REPORT
 
 RECORDS = [
@@ -25,13 +25,3 @@ def test_every_file_is_named_as_it_is_written(form: str, snapshot: SnapshotAsser
     if form == "json":
         assert valid_json(text)["summary"] == {"written": 3, "skipped": 1, "errors": []}
     assert text == snapshot
-
-
-def test_nothing_extracted_is_an_empty_document() -> None:
-    assert valid_json(written("json", REPORT, []))["entries"] == []
-    assert written("table", REPORT, []) == "0 files written\n"
-
-
-def test_nothing_but_errors_is_an_error() -> None:
-    value = valid_json(written("json", REPORT, [Failure("unreadable", "no such file")]))
-    assert value["error"] == {"kind": "unreadable", "message": "no such file"}

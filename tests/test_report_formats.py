@@ -74,11 +74,6 @@ def test_other_verbs_write_theirs_and_no_more(verb: str, folder: Path, capsys: C
     assert f"'sarif' is not known; give one of: {', '.join(formats)}" in capsys.readouterr().err
 
 
-def test_the_same_format_twice_is_the_same_as_once(capsys: Captured) -> None:
-    assert run(["inspect", PTX, "--format", "json", "--format=json"]) == 0
-    valid_json(capsys.readouterr().out)
-
-
 def test_without_the_forbidden_a_comparison_has_no_findings(capsys: Captured) -> None:
     run(["diff", LIBRARY, PTX, "--format", "sarif"])
     assert valid_run(capsys.readouterr().out)["results"] == []

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import verdict_values as values
-from markdown_it import MarkdownIt
-from verdict_values import EDGE, H100, L4, PROD, finding, result
+from verdict_values import H100, PROD, finding, result
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.location import Location
@@ -77,28 +76,6 @@ def test_an_annotation_says_what_is_wrong_where_and_what_to_do() -> None:
     )
 
 
-def test_a_finding_of_several_targets_and_gpus_is_one_annotation() -> None:
-    (line,) = lines_of(
-        [
-            PROD,
-            EDGE,
-            *(result(Verdict.FAIL, goal, gpu) for goal in (PROD, EDGE) for gpu in (H100, L4)),
-        ]
-    )
-    assert "\nOn: prod (h100, l4), edge (h100, l4)\n" in read(line)[2]
-
-
-def test_a_finding_of_two_artifacts_is_two_annotations() -> None:
-    lines = lines_of([PROD, *(result(Verdict.FAIL, PROD, path=path) for path in ("a.so", "b.so"))])
-    assert [read(line)[1]["file"] for line in lines] == ["a.so", "b.so"]
-
-
-def test_levels_become_error_warning_and_notice_loudest_first() -> None:
-    found = tuple(finding(verdict) for verdict in Verdict if verdict >= Verdict.OK)
-    lines = lines_of([PROD, result(Verdict.FAIL, PROD, findings=found)])
-    assert [read(line)[0] for line in lines] == ["error", "warning", "warning", "notice", "notice"]
-
-
 def test_percent_comma_colon_and_line_breaks_are_escaped() -> None:
     # The toolkit's own rules: %25 %0D %0A in messages; %3A and %2C in properties too.
     problem = finding(Verdict.FAIL, "100%: a, b", rule="X,1:2%", example=None, remedy="", count=0)
@@ -120,18 +97,10 @@ def test_more_than_ten_of_a_level_are_left_to_the_summary() -> None:
     assert "wrong thing 3" not in told  # those with the most modules are annotated
 
 
-def test_ten_of_a_level_leave_nothing_over() -> None:
-    assert "without an annotation" not in github.summary(REPORT, many(10), Options())
-
-
 def test_what_could_not_be_read_is_an_error_and_counts_as_one() -> None:
     lines = lines_of([Failure("unreadable", "it is gone"), *many(10)])
     assert read(lines[0]) == ("error", {"title": "ltocompat: unreadable"}, "it is gone")
     assert sum(line.startswith("::error") for line in lines) == 10
-
-
-def test_nothing_found_is_said() -> None:
-    assert list(github.commands([PROD, result(Verdict.OK, PROD)])) == ["ltocompat: no findings"]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -141,23 +110,6 @@ def test_every_line_is_one_command_whatever_names_hold(case: str) -> None:
         assert set(properties) <= {"file", "title"}
         assert not set(line) & set("\x1b\r\n\u202e\udcff")
         assert not set(message) & set("\x1b\r\u202e\udcff")
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_the_summary_is_the_answer_as_markdown(case: str) -> None:
-    text = github.summary(REPORT, CASES[case], Options())
-    assert text.startswith("## ltocompat\n\n")
-    assert not set(text) & set("\x1b\r\u202e\udcff")
-    tokens = MarkdownIt().enable("table").parse(text)  # HTML, links and mentions stay code
-    inner = [child.type for token in tokens for child in token.children or ()]
-    assert not {"html_inline", "link_open", "image"} & set(inner)
-    assert "html_block" not in {token.type for token in tokens}
-
-
-def test_what_artifacts_require_is_no_trouble() -> None:
-    records: list[FindingRecord] = [PROD, values.required(), result(Verdict.FAIL, PROD, H100)]
-    assert lines_of(records) == lines_of([PROD, result(Verdict.FAIL, PROD, H100)])
-    assert "error 222" in github.summary(REPORT, records, Options())
 
 
 def test_the_summary_is_appended_to_the_file_that_github_names(
@@ -172,13 +124,6 @@ def test_the_summary_is_appended_to_the_file_that_github_names(
     assert text.startswith("what an earlier command said\n## ltocompat\n")
     assert "error 222" in text
     assert stream.getvalue().startswith("::error ")
-
-
-def test_without_github_there_are_annotations_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    stream = io.StringIO()
-    github.write(REPORT, values.many_targets(), stream, Options())
-    assert "## ltocompat" not in stream.getvalue()
 
 
 def test_a_summary_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:

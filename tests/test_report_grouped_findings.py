@@ -50,9 +50,3 @@ def test_findings_that_differ_by_their_target_are_told_once_with_all_values() ->
     text = written("table", REPORT, records)
     assert "] needs >= 13.3; the targets have prod, edge: the linker refuses it\n" in text
     assert "   on all targets\n  fix: raise prod, edge\n" in text
-
-
-def test_findings_of_one_cell_are_about_different_modules() -> None:
-    found = (finding(Verdict.FAIL, "PTX 9.1 fails", 1), finding(Verdict.FAIL, "PTX 9.2 fails", 2))
-    text = written("table", REPORT, [PROD, result(Verdict.FAIL, PROD, H100, findings=found)])
-    assert text.count("fail[PTX-01]") == 2

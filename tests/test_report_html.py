@@ -14,10 +14,9 @@ import pytest
 import verdict_values as values
 from html_pages import Page
 from report_values import HOSTILE
-from verdict_values import EDGE, H100, L4, PROD, finding, result
+from verdict_values import H100, L4, PROD, finding, result
 
-from ltocompat.model.location import Location
-from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.report import Failure, Options, write
 from ltocompat.report.findings import FindingRecord
@@ -144,14 +143,6 @@ def test_form_fields_have_labels(page: Page) -> None:
         assert element.around.text
 
 
-def test_without_a_script_the_filter_is_not_there() -> None:
-    page = page_of(values.many_targets())
-    assert "hidden" in page.get("filter").attributes
-    assert not [
-        element for element in page.root.all("details", "finding") if "hidden" in element.attributes
-    ]
-
-
 def test_the_hostile_page_says_what_names_hold_without_obeying() -> None:
     page = page_of(values.hostile_results())
     assert r"evil\x1b[31m\x0d\x0a\u202e|`<b>@someone\xff" in page.get("targets").text
@@ -160,75 +151,11 @@ def test_the_hostile_page_says_what_names_hold_without_obeying() -> None:
     ]  # our own, the letter of the target
 
 
-def test_the_matrix_has_a_cell_for_each_verdict_that_leads_to_its_reasons() -> None:
-    page = page_of(values.many_targets())
-    (table,) = page.get("verdicts").all("table")
-    (row,) = next(table.all("tbody")).all("tr")
-    assert [element.text for element in row.all("td")] == [
-        "fail",
-        "fail",
-        "jit 1,617 of 2,638",
-        "unknown",
-    ]
-    heads = [
-        [each_element.text for each_element in line.all("th")]
-        for line in next(table.all("thead")).all("tr")
-    ]
-    assert heads == [["artifact", "prod", "edge"], ["h100", "l4", "h100", "l4"]]
-    for link in table.all("a"):
-        why = page.get(link.attributes["href"].removeprefix("#"))
-        assert why.tag == "details"
-        assert "2,638 modules (e.g. lib/libx.so@0x40)" in why.text
-
-
-def test_routes_are_rows() -> None:
-    page = page_of(values.many_artifacts())
-    (table,) = page.get("verdicts").all("table")
-    rows = [
-        [element.text for element in row.all("th")] for row in next(table.all("tbody")).all("tr")
-    ]
-    assert rows == [["a.so", "any"], ["lib/b.so", "any"], ["c.o", "load"], ["link"]]
-    assert "not checked: load" in table.text
-
-
 def test_cells_with_the_same_reasons_share_them() -> None:
     page = page_of([PROD, *(result(Verdict.FAIL, PROD, gpu) for gpu in (H100, L4))])
     (table,) = page.get("verdicts").all("table")
     assert [element.attributes["href"] for element in table.all("a")] == ["#why-1", "#why-1"]
     assert page.get("why-1").text.startswith("fail on all GPUs")
-
-
-def test_findings_unfold_and_say_all_that_is_known() -> None:
-    place = Location("dist/x.whl").member("lib/libx.so").at(0x40)
-    one = finding(Verdict.FAIL, example=place)
-    page = page_of([PROD, result(Verdict.FAIL, PROD, H100, path="dist/x.whl", findings=(one,))])
-    element = page.get("finding-0")
-    assert (element.tag, element.attributes["data-level"]) == ("details", "error")
-    (facts,) = element.all("dl")
-    table = dict(
-        zip([t.text for t in facts.all("dt")], [d.text for d in facts.all("dd")], strict=True)
-    )
-    assert table == {
-        "Remedy": "ship SASS for sm_90",
-        "Verdict": "fail",
-        "In": "dist/x.whl (3 modules)",
-        "First at": "lib/libx.so@0x40",
-        "Evidence": "version in the fatbin entry",
-        "Source": "CUDA Compatibility guide",
-    }
-    assert element.around is not None
-    assert "PTX-01: PTX newer than the driver" in element.around.text
-
-
-def test_a_finding_of_several_artifacts_and_targets_is_told_once() -> None:
-    records = [
-        result(Verdict.FAIL, goal, H100, path=path)
-        for goal in (PROD, EDGE)
-        for path in ("a.so", "b.so")
-    ]
-    page = page_of([PROD, EDGE, *records])
-    assert len(list(page.root.all("details", "finding"))) == 1
-    assert "a.so (3 modules)b.so (3 modules)" in page.get("finding-0").text
 
 
 def test_coverage_shows_every_architecture_where_it_is_known() -> None:
@@ -251,29 +178,6 @@ def test_coverage_shows_every_architecture_where_it_is_known() -> None:
     ]
 
 
-def test_coverage_shows_the_gpus_of_the_targets_where_that_is_all() -> None:
-    other = result(Verdict.OK, PROD, L4, coverage=Coverage(2638, ptx=17))
-    page = page_of([PROD, result(Verdict.FAIL, PROD, H100), other])
-    (table,) = page.get("coverage").all("table")
-    lines = [[element.text for element in row.inside] for row in table.all("tr")]
-    assert lines[:2] == [["", "sm_89", "sm_90"], ["SASS", "\u2013none", "1,600"]]
-
-
-def test_a_thousand_findings_are_folded_by_rule() -> None:
-    page = page_of_case("thousand findings")
-    assert len(list(page.root.all("details", "finding"))) == 1_000
-    rules = list(page.root.all("details", "rule"))
-    assert [next(rule.all("h3")).text.split(":")[0] for rule in rules] == [
-        "PTX-01",
-        "LTO-01",
-        "LTO-02",
-        "PTX-06",
-        "DRV-02",
-    ]
-    assert all("open" not in element.attributes for element in rules)
-    assert len(page.source) < 3_000_000
-
-
 def test_errors_stand_first() -> None:
     page = page_of([PROD, Failure("unreadable", "it is gone"), result(Verdict.OK, PROD)])
     first = next(page.root.all("section"))
@@ -285,13 +189,6 @@ def test_files_without_device_code_are_counted() -> None:
     page = page_of([PROD, empty, result(Verdict.OK, PROD, H100)])
     (lede,) = page.root.all("p", "lede")
     assert lede.text == "ok 1 artifact no findings 1 file without device code"
-
-
-def test_half_a_verdict_is_said_so() -> None:
-    half: Result = result(Verdict.OK, PROD, H100, not_judged=("load",))
-    page = page_of([PROD, half])
-    assert "not checked: load" in page.get("verdicts").text
-    assert "not checked: load" in page.get("why-1").text
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,6 @@ from report_values import (
     bare_file,
     hostile,
     library,
-    ltoir,
-    ptx,
     sass,
     valid_json,
     written,
@@ -30,7 +28,6 @@ from ltocompat.report import FORMATS, Failure, Options
 from ltocompat.report.image_summary import GROUPS
 from ltocompat.report.streams import PIPED
 from ltocompat.report.verbs.inspect import REPORT
-from ltocompat.scan.filters import ImageFilter
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 WIDTHS = pytest.mark.parametrize("width", [80, PIPED])
@@ -44,13 +41,6 @@ def table(records: Iterator[Record | Failure], **options: object) -> str:
 @pytest.mark.parametrize("by", GROUPS)
 def test_a_summary(width: int, by: str, snapshot: SnapshotAssertion) -> None:
     text = at(width, lambda width: table(library(), width=width, by=by))
-    assert max(map(len, text.splitlines())) <= width
-    assert text == snapshot
-
-
-@WIDTHS
-def test_one_row_an_image(width: int, snapshot: SnapshotAssertion) -> None:
-    text = at(width, lambda width: table(library(), width=width, images=True))
     assert max(map(len, text.splitlines())) <= width
     assert text == snapshot
 
@@ -125,16 +115,6 @@ def test_the_first_line_names_the_driver_that_require_names(path: str) -> None:
     assert highest is None or str(highest) in named
 
 
-def test_the_first_line_names_makers_and_architectures() -> None:
-    file = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
-    assert table(ltocompat.inspect(file)).splitlines()[1] == (
-        "made by CUDA 11.8, 12.4, 13.0 · runs on sm_80, 90, 100; PTX for compute_90 · "
-        "kernels need driver >= 580.65.06"
-    )
-    counted = table(ltocompat.inspect(file, kernels=True)).splitlines()[1]
-    assert counted.endswith(" · needs driver >= 580.65.06")
-
-
 def test_the_first_line_asks_no_driver_for_code_without_kernels() -> None:
     """As cuda-cccl 1.2.1 has it: 52 images for sm_75, and none of them has a kernel."""
     file = str(FOLDER / "cubin" / "nvcc-13.0-sm_80-without-kernels.cubin")
@@ -143,12 +123,6 @@ def test_the_first_line_asks_no_driver_for_code_without_kernels() -> None:
     assert (
         table(ltocompat.inspect(file)).splitlines()[1].endswith("kernels need driver >= 580.65.06")
     )
-
-
-def test_of_what_a_filter_leaves_out_nothing_is_said() -> None:
-    file = str(FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin")
-    text = table(ltocompat.inspect(file, where=ImageFilter.parse(kinds=("ptx",))))
-    assert "made by CUDA" not in text
 
 
 def test_files_of_a_folder_are_told_in_brief_unless_more_is_asked_for() -> None:
@@ -169,47 +143,6 @@ def test_quiet_is_two_lines_an_artifact() -> None:
     assert [line.partition(" ")[0] for line in lines] == [file, "made"]
 
 
-def test_a_pipe_gets_every_name_in_full() -> None:
-    long = "x" * 500
-    place = Location("a.so", (long,), 0x40, (0,))
-    maker = Producer(Role.COMPILER, "tool", long, (), long)
-    image = sass(place, made_by=(maker,))
-    records: list[Record] = [Module(place, None, None, (image,)), bare_file("a.so")]
-    for width in (None, 80):
-        lines = table(iter(records), images=True, width=width).splitlines()
-        below = "".join(line.strip() for line in lines if line.startswith("    "))
-        assert str(place) in below
-        assert long in "".join(line[23:50].strip() for line in lines[3:])
-        assert max(map(len, lines)) <= (width or 200)
-
-
-def test_kernels_hashes_and_problems_stand_beneath_their_image() -> None:
-    image = sass(LIBRARY.at(0x40, 0), kernels=("b", "a"), sha256="0" * 64, problems=("odd",))
-    module = Module(LIBRARY.at(0x40), None, registered=True, images=(image,))
-    text = table(iter([module, Artifact("lib/libx.so", 9, 1, 1, 0)]), images=True)
-    below = [line.strip() for line in text.splitlines() if line.startswith("    ")]
-    assert below == [f"sha256 {'0' * 64}", "kernel b", "kernel a", "problem odd"]
-
-
-def test_rows_are_printed_as_the_images_come() -> None:
-    seen: list[str] = []
-
-    class Stream:
-        def write(self, text: str, /) -> None:
-            seen.append(text)
-
-    def records() -> Iterator[Record]:
-        for number in range(3):
-            place = LIBRARY.at(number)
-            yield Module(place, None, None, (sass(place.at(number, 0)),))
-            assert f"@{number:#x}.0" in seen[-1]
-        yield Artifact("lib/libx.so", 9, 3, 3, 0)
-
-    from ltocompat.report import write
-
-    write("table", REPORT, records(), Stream(), Options(images=True))
-
-
 @pytest.mark.parametrize("images", [False, True])
 def test_files_without_device_code_are_counted_unless_they_were_named(
     images: bool,
@@ -228,13 +161,6 @@ def test_files_that_a_filter_emptied_are_not_said_to_hold_no_device_code() -> No
     assert value["artifacts"] == []
     assert value["summary"]["files_without_match"] == 1
     assert value["summary"]["files_without_device_code"] == 0
-
-
-def test_a_filtered_artifact_says_of_how_many() -> None:
-    place = LIBRARY.at(0x40)
-    module = Module(place, None, None, (ptx(place),))
-    text = table(iter([module, Artifact("lib/libx.so", 9, 5, 20, 0)]))
-    assert text.startswith("lib/libx.so (9 B): 1 of 5 modules, 1 of 20 images\n")
 
 
 def test_skipped_places_are_bounded_in_the_table_and_complete_in_json() -> None:
@@ -280,36 +206,6 @@ def test_members_of_an_archive_are_listed_when_their_linker_needs_something() ->
         "host needs:\n"
         "  the objects that were device-linked: 1 undefined symbol, __fatbinwrap_b\n"
     )
-
-
-def test_json_of_two_files_and_an_error_between_them() -> None:
-    failure = Failure("unreadable", "'b' does not exist")
-    value = valid_json(written("json", REPORT, [*library(), failure, *library()]))
-    assert [artifact["path"] for artifact in value["artifacts"]] == ["lib/libx.so"] * 2
-    assert [artifact["size"] for artifact in value["artifacts"]] == [1_300_000] * 2
-    assert value["summary"]["images"] == 24
-    assert value["summary"]["kinds"] == {
-        "ltoir": 6,
-        "ptx": 4,
-        "sass": 12,
-        "tileir": 0,
-        "unknown": 2,
-    }
-    assert value["summary"]["errors"] == [{"kind": "unreadable", "message": "'b' does not exist"}]
-
-
-def test_json_of_nothing_but_errors_is_an_error() -> None:
-    value = valid_json(written("json", REPORT, [Failure("usage", "a"), Failure("usage", "b")]))
-    assert value == {
-        "schema": "ltocompat/error/v1",
-        "error": {"kind": "usage", "message": "a"},
-        "others": [{"kind": "usage", "message": "b"}],
-        "facts": None,
-    }
-
-
-def test_json_of_nothing_at_all_is_an_empty_document() -> None:
-    assert valid_json(written("json", REPORT, []))["artifacts"] == []
 
 
 @pytest.mark.parametrize("images", [False, True])
@@ -367,13 +263,6 @@ def test_listing_a_thousand_images_holds_none_of_them(form: str) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 << 19
-
-
-def test_scrambled_and_plain_images_share_a_row() -> None:
-    place = LIBRARY.at(0)
-    images = (ltoir(place), ltoir(place, scrambled=False))
-    text = table(iter([Module(place, None, None, images), Artifact("a", 9, 1, 2, 0)]))
-    assert "scrambled zstd, zstd" in text
 
 
 def test_the_hostile_name_is_as_hostile_as_it_says() -> None:

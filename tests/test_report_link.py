@@ -10,7 +10,7 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Skipped
 from ltocompat.model.link_options import Disagreement
 from ltocompat.model.location import Location
-from ltocompat.report import FORMATS, Failure, Options
+from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.link import REPORT
 from ltocompat.targets.linkers import Linker
 from ltocompat.trial.values import Answer, LinkOutcome, Seconds, Step
@@ -85,12 +85,6 @@ def test_every_library_and_way_has_its_row(
         value = valid_json(text)
         assert len(value["results"]) == sum(isinstance(r, Linked) for r in records)
     assert text == snapshot
-
-
-def test_nothing_but_errors_is_an_error() -> None:
-    value = valid_json(written("json", REPORT, [Failure("missing", "nvJitLink 12.4 is missing")]))
-    assert value["error"]["kind"] == "missing"
-    assert written("table", REPORT, [Failure("missing", "gone")]) == "nothing was linked\n"
 
 
 def test_links_that_fail_are_findings_of_the_nvjitlink_that_was_asked() -> None:

@@ -7,18 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from newest import NEWEST
-from report_values import HOSTILE, at, valid_json, written
+from report_values import at, valid_json, written
 from samples import FOLDER
 from syrupy.assertion import SnapshotAssertion
-from verdict_values import LIBRARY, required
+from verdict_values import required
 
 import ltocompat
 from ltocompat.model.arch import Release
-from ltocompat.model.location import Location
 from ltocompat.model.requirement import (
-    Asked,
     LinkerFloor,
-    PasteLine,
     Required,
     RouteFloor,
     Service,
@@ -70,14 +67,6 @@ def test_the_answer_in_a_line_then_lines_to_paste_then_gpus(
 
 def test_rules_floors_and_reasons_are_told_when_asked(snapshot: SnapshotAssertion) -> None:
     assert table(required(), width=100, why=True) == snapshot
-
-
-def test_quiet_is_a_line_an_artifact() -> None:
-    text = written("table", REPORT, [required()], Options(quiet=True))
-    assert text.splitlines() == [
-        "lib/libx.so: 2,638 modules",
-        f"{RUNS}; links need nvidia-nvjitlink>=13.5,<14 (13.3 may do)",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -175,55 +164,10 @@ def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, text: str
     assert text in table(required(nvjitlink=floor), why=True)
 
 
-def test_ptx_beyond_all_drivers_has_no_floor() -> None:
-    text = table(required(driver_ptx=None, ptx_beyond=True), why=True)
-    assert "driver for PTX   newer than every known driver\n" in text
-
-
-def test_json_says_all() -> None:
-    value = valid_json(written("json", REPORT, [required(), BARE]))
-    first, second = value["artifacts"]
-    assert first["nvjitlink"] == {
-        "possible": "13.3",
-        "sure": "13.5",
-        "exact": False,
-        "ceiling": 14,
-        "tried": False,
-        "rules": [],
-        "newest_producer": None,
-    }
-    assert (first["driver_sass"], first["driver_ptx"]) == ("580.65.06", "590.44.01")
-    assert len(first["requirements"]) == 23
-    assert first["services"][0]["arch"] == "sm_75"
-    assert second["nvjitlink"] is None
-    assert value["summary"] == {"artifacts": 2, "without_device_code": 0, "errors": []}
-
-
 def test_files_without_device_code_are_counted() -> None:
     empty = required(modules=0)
     assert table(empty, empty) == "2 files without device code\n"
     assert valid_json(written("json", REPORT, [empty]))["artifacts"] == []
-
-
-def test_nothing_but_errors_is_an_error() -> None:
-    failure = Failure("unreadable", "it is gone")
-    assert valid_json(written("json", REPORT, [failure]))["error"]["kind"] == "unreadable"
-    assert table(failure) == "nothing was read\n"
-
-
-@pytest.mark.parametrize("form", ["table", "markdown", "json"])
-def test_hostile_names_do_nothing(form: str) -> None:
-    place = Location(HOSTILE, (HOSTILE,), 1)
-    asked = Asked(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, place)
-    hostile = required(
-        path=HOSTILE,
-        asked=(asked,),
-        lines=(PasteLine(HOSTILE, HOSTILE, HOSTILE),),
-        link_options=(HOSTILE,),
-    )
-    text = written(form, REPORT, [hostile], Options(width=80, why=True))
-    assert not set(text) & set("\x1b\r\u202e\udcff")
-    assert str(LIBRARY) not in text
 
 
 @pytest.mark.parametrize(

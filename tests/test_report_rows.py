@@ -14,9 +14,9 @@ from xml.etree import ElementTree as ET
 import pytest
 import verdict_values as values
 from report_values import HOSTILE
-from verdict_values import EDGE, H100, PROD, finding, result
+from verdict_values import H100, PROD, result
 
-from ltocompat.model.verdict import Extent, Level, Verdict
+from ltocompat.model.verdict import Verdict
 from ltocompat.report import Failure, Options, writer
 from ltocompat.report.findings import FindingRecord
 from ltocompat.report.verbs.check import REPORT
@@ -58,19 +58,6 @@ def test_every_failure_is_told(name: str) -> None:
     assert "can't be opened" in text
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_finding_names_its_artifact(name: str) -> None:
-    """Also one about an artifact as a whole, which has no place in it."""
-    bare = finding(Verdict.FAIL, rule="PKG-01", example=None)
-    records: list[FindingRecord] = [
-        PROD,
-        *(result(Verdict.FAIL, PROD, H100, path=f"dist/{n}.whl", findings=(bare,)) for n in "ab"),
-    ]
-    text = text_of(name, records)
-    assert text.count("dist/a.whl") >= 1
-    assert text.count("dist/b.whl") >= 1
-
-
 def test_a_row_of_csv_has_a_cell_for_each_head_and_is_no_formula() -> None:
     odd = result(Verdict.FAIL, PROD, H100, path='=cmd|x,"y"')
     head, *rows = csv.reader(io.StringIO(text_of("csv", [PROD, odd, Failure("unreadable", "x")])))
@@ -78,22 +65,6 @@ def test_a_row_of_csv_has_a_cell_for_each_head_and_is_no_formula() -> None:
     assert all(len(row) == len(HEAD) for row in rows)
     assert [row[HEAD.index("rule")] for row in rows] == ["unreadable", "PTX-01"]
     assert rows[1][0] == '\'=cmd|x,"y"'
-
-
-def test_a_finding_says_of_how_many_judged_modules_it_is() -> None:
-    found = result(Verdict.FAIL, PROD, H100, extent=Extent(3, 1617))
-    everywhere = result(Verdict.FAIL, PROD, H100, extent=Extent(3, 3))
-    assert f"{found.findings[0].message} (3 of 1,617 modules)" in text_of("concise", [PROD, found])
-    assert "modules)" not in text_of("concise", [PROD, everywhere])
-    _, row = csv.reader(io.StringIO(text_of("csv", [PROD, found])))
-    assert (row[HEAD.index("modules")], row[HEAD.index("judged")]) == ("3", "1617")
-
-
-def test_a_line_of_json_is_a_finding_or_an_error() -> None:
-    lines = text_of("jsonl", [PROD, result(Verdict.FAIL, PROD, H100), Failure("missing", "x")])
-    error, found = map(json.loads, lines.splitlines())
-    assert error == {"error": {"kind": "missing", "message": "x"}}
-    assert (found["rule"], found["artifact"], found["gpus"]) == ("PTX-01", "lib/libx.so", ["h100"])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -166,25 +137,3 @@ def test_the_counts_of_a_suite_are_those_of_its_cases(case: str) -> None:
         assert int(suite.attrib["tests"]) == len(cases) > 0
         for tag, word in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
             assert int(suite.attrib[word]) == sum(each.find(tag) is not None for each in cases)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "tag"),
-    [
-        (Verdict.OK, None),
-        (Verdict.JIT, None),
-        (Verdict.UNDOCUMENTED, None),
-        (Verdict.UNKNOWN, "error"),
-        (Verdict.FAIL, "failure"),
-    ],
-)
-def test_a_case_fails_with_its_verdict(verdict: Verdict, tag: str | None) -> None:
-    found = (finding(verdict),)
-    ((case,),) = suites([EDGE, result(verdict, EDGE, H100, findings=found)])
-    assert {child.tag for child in case} - {"system-out"} == ({tag} if tag else set())
-
-
-def test_what_a_baseline_knows_is_no_failure() -> None:
-    known = finding(Verdict.FAIL, level=Level.NOTE)
-    ((case,),) = suites([PROD, result(Verdict.FAIL, PROD, H100, findings=(known,))])
-    assert [child.tag for child in case] == ["system-out"]

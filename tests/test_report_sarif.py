@@ -21,8 +21,7 @@ from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.location import Location
 from ltocompat.model.target import PolicyLines
-from ltocompat.model.verdict import Coverage, Result, Verdict
-from ltocompat.model.version import SITE_URL
+from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, write
 from ltocompat.report.findings import FindingRecord
 from ltocompat.report.formats import sarif
@@ -86,13 +85,6 @@ def test_a_result_is_a_finding_on_an_artifact_and_not_on_each_module() -> None:
     )
 
 
-def test_the_same_finding_on_two_targets_is_two_results() -> None:
-    run = run_of([PROD, EDGE, *(result(Verdict.FAIL, target, H100) for target in (PROD, EDGE))])
-    targets = [value["properties"]["target"] for value in run["results"]]
-    keys = {each_value["partialFingerprints"]["ltocompat/v2"] for each_value in run["results"]}
-    assert (targets, len(keys)) == (["prod", "edge"], 2)
-
-
 def test_a_place_becomes_nested_artifacts_and_a_byte_offset() -> None:
     place = Location("dist/libx 1.a", ("m#1.o", "inner.fatbin"), 0x1F40, (3,))
     one = finding(Verdict.FAIL, example=place)
@@ -109,21 +101,6 @@ def test_a_place_becomes_nested_artifacts_and_a_byte_offset() -> None:
     }
     (logical,) = location["logicalLocations"]
     assert logical["fullyQualifiedName"] == "dist/libx%201.a::m%231.o::inner.fatbin@0x1f40.3"
-
-
-def test_a_binary_has_no_lines() -> None:
-    # SARIF 3.30.1: a region of a binary artifact shall not define a text region.
-    for value in run_of(values.many_artifacts())["results"]:
-        physical = value["locations"][0]["physicalLocation"]
-        assert not {"startLine", "charOffset"} & set(physical.get("region", {}))
-
-
-def test_a_finding_about_the_target_lies_on_the_artifact() -> None:
-    one = finding(Verdict.OK, rule="TGT-01", example=None, module_count=0)
-    value = one_result(result(Verdict.OK, PROD, findings=(one,)))
-    physical = value["locations"][0]["physicalLocation"]
-    assert physical == {"artifactLocation": {"uri": "lib/libx.so", "index": 0}}
-    assert value["level"] == "note"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
@@ -166,12 +143,6 @@ def test_rules_are_the_catalogue_with_help() -> None:
         assert value["name"].isalnum()
 
 
-def test_a_result_points_at_its_rule() -> None:
-    run = run_of(values.many_targets())
-    rules = run["tool"]["driver"]["rules"]
-    assert all(rules[value["ruleIndex"]]["id"] == value["ruleId"] for value in run["results"])
-
-
 def test_rules_outside_of_the_catalogue_are_described_by_their_finding() -> None:
     one = finding(Verdict.FAIL, rule="OWN-01", remedy="add sm_120")
     run = run_of([PROD, result(Verdict.FAIL, PROD, findings=(one,))])
@@ -195,11 +166,6 @@ def test_what_could_not_be_read_is_a_notification() -> None:
     assert run_of([PROD])["invocations"][0]["executionSuccessful"] is True
 
 
-def test_files_without_device_code_are_not_told() -> None:
-    empty = result(Verdict.UNKNOWN, PROD, path="a.txt", coverage=Coverage(0), findings=(), why=())
-    assert run_of([PROD, empty])["results"] == []
-
-
 def test_a_finding_of_an_audit_leads_to_its_target_in_the_policy() -> None:
     """A package is not a file of the repository; the policy that asks for the target is."""
     lines = PolicyLines("pyproject.toml", {"prod": 12}, audit=30)
@@ -218,11 +184,6 @@ def test_a_finding_of_an_audit_leads_to_its_target_in_the_policy() -> None:
         assert related["physicalLocation"]["artifactLocation"]["uri"] == "lib/libx.so"
         assert related["message"]["text"] == "lib/libx.so@0x1f40.3"
     assert run["automationDetails"] == {"id": "ltocompat/prod/"}
-
-
-def test_a_rule_leads_to_its_page() -> None:
-    for rule in run_of([])["tool"]["driver"]["rules"]:
-        assert rule["helpUri"] == f"{SITE_URL}rules/{rule['id'].lower()}.html"
 
 
 def test_the_lines_of_a_policy_are_those_of_its_tables(tmp_path: Path) -> None:

@@ -5,25 +5,20 @@ from io import StringIO
 import pytest
 from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 
-from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import Compression, Needs, Producer, Role
+from ltocompat.model.arch import Release
+from ltocompat.model.image import Compression, Producer, Role
 from ltocompat.model.location import Location
-from ltocompat.model.words import count
 from ltocompat.report import Options, Report, write
 from ltocompat.report.document import Column, Table
 from ltocompat.report.text import (
     Few,
     binary_size,
-    clip,
-    clip_middle,
     clip_place,
     compression_label,
     escape,
     evidence_label,
-    fold_archs,
     function_name,
     makers_label,
-    needs_label,
 )
 
 
@@ -59,11 +54,6 @@ def test_what_a_terminal_would_obey_is_shown_escaped(text: str, said: str) -> No
     assert escape(text) == said
 
 
-def test_architectures_are_sorted_and_each_form_is_named_once() -> None:
-    archs = [SmArch.parse(text) for text in ("sm_90a", "compute_90", "sm_100", "sm_80", "sm_90")]
-    assert fold_archs(archs) == "sm_80, 90, 90a, 100, compute_90"
-
-
 def test_makers_are_named_with_what_the_bytes_say_and_nothing_more() -> None:
     assert makers_label(()) == "unknown"
     assert makers_label((PTXAS, NVLINK)) == "ptxas 13.0.88, nvlink 13.0.88"
@@ -73,24 +63,10 @@ def test_makers_are_named_with_what_the_bytes_say_and_nothing_more() -> None:
     assert evidence_label((PTXAS, NVLINK)) == "tkinfo note"
 
 
-def test_needs_are_never_called_makers() -> None:
-    assert needs_label(Needs()) == ""
-    assert needs_label(Needs("8.4")) == "needs PTX ISA 8.4"
-    assert needs_label(Needs(tile_ir="13.5")) == "needs Tile IR 13.5"
-
-
 def test_scrambling_is_said_with_the_compression() -> None:
     assert compression_label(sass(Location("a"))) == "zstd"
     assert compression_label(ltoir(Location("a"))) == "scrambled zstd"
     assert compression_label(ltoir(Location("a"), compression=Compression.NONE)) == "scrambled"
-
-
-def test_small_words() -> None:
-    assert count(1, "image") == "1 image"
-    assert count(6374, "image") == "6,374 images"
-    assert clip("abcdef", 4) == "ab.."
-    assert clip("abcd", 4) == "abcd"
-    assert clip_middle("::member.o@0x1f40.3", 12) == "::me..f40.3x"[:4] + "..f40.3"[:2] + "1f40.3"
 
 
 def test_few_keeps_so_many_distinct_values_and_says_that_there_were_more() -> None:

@@ -36,12 +36,6 @@ def images(path: str | Path) -> tuple[list[str | None], list[str]]:
 
 
 @EACH
-def test_the_images_of_a_package_are_those_of_its_library(package: Path) -> None:
-    assert images(package) == images(LIBRARY)
-    assert images(f"{package}::{MEMBER}") == images(LIBRARY)
-
-
-@EACH
 def test_a_link_in_a_package_names_its_target(package: Path) -> None:
     found, (reason, *_) = images(f"{package}::./usr/lib64/acme/libsaxpy.so")
     assert not found

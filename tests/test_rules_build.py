@@ -141,12 +141,6 @@ def test_plain_objects_and_finished_programs_ask_for_nothing() -> None:
         assert not [requirement for host in hosts(OBJECTS / name) for requirement in required(host)]
 
 
-def test_each_member_of_an_archive_waits() -> None:
-    found = [requirement for host in hosts(OBJECTS / "libaxpy.a") for requirement in required(host)]
-    assert len(found) == 2
-    assert all(each_requirement.constraint.judge(None) is Verdict.OK for each_requirement in found)
-
-
 @needs_linker
 def test_a_shared_library_without_device_link_fails_as_the_loader_says(tmp_path: Path) -> None:
     path = OBJECTS / "libaxpy-no-device-link.so"

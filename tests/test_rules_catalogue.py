@@ -18,33 +18,16 @@ from samples import FOLDER
 
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Prose, Verdict
-from ltocompat.model.version import SITE_URL, rule_url
-from ltocompat.rules import builtin_rules, catalogue
+from ltocompat.rules import catalogue
 from ltocompat.rules.catalogue import requirements_of, rules_about
 from ltocompat.rules.prose import (
     FAMILIES,
-    family_prose,
     rules,
     rules_left_out,
 )
 from ltocompat.rules.rule import Rule
 
 ROOM = Path(catalogue.__file__).parent
-# The catalogue as it was planned: every ID has to be a rule, or to be left out with a why.
-CATALOGUE = {
-    "DRV": ["01", "02", "03", "04", "05", "06"],
-    "PTX": ["01", "02", "03", "04", "05", "06", "07", "08"],
-    "SASS": ["01", "02", "03", "04", "05", "06", "07", "08", "10"],
-    "LTO": [*(f"{n:02}" for n in range(1, 17)), "10b"],
-    "FB": ["01", "02", "03"],
-    "CMP": ["01", "02", "03", "04", "05", "06", "07"],
-    "NJL": [f"{n:02}" for n in range(1, 10)],
-    "BLD": [*(f"{n:02}" for n in range(1, 8)), "05b", "11", "12", "13", "17", "18"],
-    "ENV": ["01", "02", "03", "04", "11", "12", "13", "14"],
-    "PKG": ["18"],
-}
-# Rules that stand in the module of another family: the metadata of packages break NJL-06.
-ELSEWHERE = {"NJL-06": "package_dependencies"}
 _ID = re.compile(r"[A-Z]{2,5}-[0-9]{2}[a-z]?|TRIAL(?:-DISAGREES)?")
 
 
@@ -53,15 +36,6 @@ def ids_in(family: str) -> set[str]:
     tree = ast.parse((ROOM / f"{family}.py").read_text("utf-8"))
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     return {text for text in texts if isinstance(text, str) and _ID.fullmatch(text)}
-
-
-def test_every_rule_of_the_catalogue_is_built_or_left_out_with_a_reason() -> None:
-    wanted = {f"{family}-{number}" for family, numbers in CATALOGUE.items() for number in numbers}
-    built = {rule.id for rule in rules()}
-    left_out = {rule.id for rule in rules_left_out()}
-    assert wanted <= built | left_out
-    assert not built & left_out
-    assert left_out <= wanted
 
 
 def test_every_rule_has_an_id_of_its_own() -> None:
@@ -80,15 +54,6 @@ def functions_of(family: str) -> list[Rule]:
     return [found for found in vars(module).values() if isinstance(found, Rule)]
 
 
-EVERY = [found for family in FAMILIES for found in functions_of(family)]
-
-
-@every("type_", sorted({looked_at for found in EVERY for looked_at in found.looks_at}))
-def test_rules_are_looked_up_by_what_they_look_at(type_: str) -> None:
-    looking = [found for found in EVERY if type_ in found.looks_at]
-    assert {found.function for found in rules_about(type_)} == {each.function for each in looking}
-
-
 WITHOUT_LINKS = """
 import ltocompat, sys
 list(ltocompat.check(sys.argv[1], "driver=580.95.05,gpu=h100"))
@@ -105,33 +70,8 @@ def test_code_that_is_loaded_meets_no_rule_on_links_host_files_or_packages() -> 
 
 
 @every("family", FAMILIES)
-def test_functions_stand_in_the_order_of_the_prose_of_their_family(family: str) -> None:
-    spoken = list(dict.fromkeys(found.id for found in functions_of(family)))
-    assert spoken == [rule_id for rule_id in family_prose(family) if rule_id in spoken]
-
-
-@every("family", FAMILIES)
 def test_the_functions_of_a_family_speak_for_its_own_rules_alone(family: str) -> None:
     assert ids_in(family) == {found.id for found in functions_of(family)}
-
-
-def test_a_rule_without_a_function_is_one_that_the_tool_itself_speaks() -> None:
-    elsewhere = {name for name in vars(builtin_rules).values() if isinstance(name, str)}
-    # Two that the log of a build alone shows, and one architecture with two names.
-    never_found = {"BLD-04", "BLD-07", "SASS-05"}
-    without = {rule.id for rule in rules()} - {found.id for found in EVERY}
-    assert without - elsewhere == never_found
-
-
-def test_the_rules_of_one_prefix_stand_in_one_module() -> None:
-    places = {
-        # Those of packages (PKG) in three, which are called so.
-        (rule_id.split("-")[0], re.sub(r"^package_\w+", "packages", family))
-        for family in FAMILIES
-        for rule_id in family_prose(family)
-        if ELSEWHERE.get(rule_id) != family
-    }
-    assert len({prefix for prefix, _ in places}) == len(places)
 
 
 @every("rule", rules())
@@ -164,19 +104,6 @@ assert family_prose.cache_info().currsize == 1
 """
     path = str(FOLDER / "objects" / "nvcc-13.0-plain.o")
     subprocess.run([sys.executable, "-c", code, path], check=True)
-
-
-def test_the_address_of_a_rule_is_one_base_and_its_id() -> None:
-    assert rule_url("LTO-10b") == f"{SITE_URL}rules/lto-10b.html"
-
-
-def test_equal_images_ask_once() -> None:
-    twice = (image(ImageKind.PTX, "compute_80", isa="9.0", prelinked=True),) * 2
-    subject = loading(*twice, on="sm_90")
-    assert len(subject.picked) == 2
-    found = requirements_of(subject)
-    assert len(found) == len(set(found))
-    assert [requirement.rule for requirement in found].count("PTX-01") == 1
 
 
 @strikes("IMG-01")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from every_case import every
 from newest import NEWEST
@@ -34,7 +32,6 @@ from ltocompat.rules.constraints import (
     linker_of_cubin,
     nvrtc_of_minor,
     tolerated_from,
-    toolkit_releases,
     unknown_version,
 )
 from ltocompat.rules.rule import Component, Constraint, Unbounded
@@ -81,35 +78,11 @@ FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
 ]
 
 
-def _id(value: object) -> str:
-    """The same in every process: a function has no such ``repr``."""
-    return str(value) if isinstance(value, Constraint) else repr(value)
-
-
 @every("constraint, floor", FLOORS)
 def test_the_floor_of_a_constraint_is_what_the_documents_say(
     constraint: Constraint, floor: object
 ) -> None:
     assert least_version([constraint]) == floor
-
-
-def test_what_require_prints_is_what_check_takes() -> None:
-    """Hold the floor of any two constraints: it passes both, the version below does not."""
-    for pair in itertools.combinations([constraint for constraint, _ in FLOORS], 2):
-        first, second = pair
-        if first.component is not second.component:
-            continue
-        floor = least_version(pair)
-        drivers_asked = first.component in (Component.DRIVER, Component.KERNEL)
-        known = [*(drivers.production_drivers() if drivers_asked else toolkit_releases())]
-        if isinstance(floor, Unbounded):
-            passing = [v for v in known if all(each.judge(v) is Verdict.OK for each in pair)]
-            assert not passing or floor is Unbounded.ANY
-            continue
-        assert all(each.judge(floor) is Verdict.OK for each in pair)
-        below = [version for version in known if version < floor]
-        if below:
-            assert any(each.judge(below[-1]) is not Verdict.OK for each in pair)
 
 
 @pytest.mark.parametrize("major", range(7, 15))
@@ -120,19 +93,6 @@ def test_code_of_any_cuda_release_needs_the_first_known_driver_that_check_takes(
         enough = [v for v in known if constraint.judge(v) is Verdict.OK]
         assert least_version([constraint]) == (enough[0] if enough else Unbounded.NONE_KNOWN)
         assert not enough or str(constraint).startswith(">=")
-
-
-def test_a_threshold_fails_then_is_open_then_is_met() -> None:
-    constraint = linker_not_older_than((Release(13, 1), Release(13, 3)))
-    verdicts = [constraint.judge(Release(13, minor)) for minor in range(5)]
-    fail, unknown, ok = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
-    assert verdicts == [fail, unknown, unknown, ok, ok]
-    assert str(constraint) == ">= 13.1 (>= 13.3 to be sure)"
-
-
-def test_constraints_that_exclude_each_other_have_no_least_version() -> None:
-    several = [linker_exporting(Release(12, 4)), at_least(Release(13, 2))]
-    assert least_version(several) is Unbounded.NONE_KNOWN
 
 
 @pytest.mark.parametrize(

@@ -258,18 +258,6 @@ def test_rpath_is_not_hidden(tmp_path: Path) -> None:
     assert not told(looked(library, environ))
 
 
-def test_a_newer_copy_in_front_is_only_noted(tmp_path: Path) -> None:
-    meant = nvjitlink(tmp_path / "own", "12.4")
-    library = user(
-        tmp_path / "lib/libuser.so", ["__nvJitLinkCreate_12_4"], meant, runpath="$ORIGIN/../own"
-    )
-    nvjitlink(tmp_path / "new", "12.6")
-    environ = {"LD_LIBRARY_PATH": f"{tmp_path}/new"}
-    (problem,) = problems(looked(library, environ))
-    assert (problem.rule, problem.verdict) == ("NJL-02", Verdict.OK)
-    assert not opened(library, environ)
-
-
 def test_a_copy_that_is_loaded_already_wins(tmp_path: Path) -> None:
     old = nvjitlink(tmp_path / "old", "12.1")
     new = nvjitlink(tmp_path / "new", "12.4")

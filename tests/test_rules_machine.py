@@ -335,6 +335,7 @@ def test_two_majors_are_noted_and_loud_where_they_meet(tmp_path: Path) -> None:
         ("numba-cuda", "0.30.4", "12.9.86", None),
         ("cuda-core", "1.2.2", "13.0.88", None),
         ("cuda-core", "1.2.2", "12.2.140", "cuda-core 1.2.2 finds nvJitLink 12.2.140, so it"),
+        ("cuda-core", "1.2.2", "12.3.101", None),
         ("cuda-core", "9.9", None, "cuda-core 9.9 finds no nvJitLink, so it links with the driver"),
         ("numba-cuda", "0.16.0", None, "numba-cuda 0.16.0 finds no nvJitLink"),
         ("numba-cuda", "0.15.2", None, None),  # pynvjitlink, or the driver
@@ -426,20 +427,6 @@ HOST = ContainerHost(cuda="12.2", driver="535.129.03", archs=("8.0",), brands=("
 def test_the_language_of_requirements(text: str, answer: bool) -> None:
     """Expected by reading src/cli/dsl.c of libnvidia-container."""
     assert satisfied(text, HOST) is answer
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("cuda>=12.4", None),
-        ("brand=tesla", None),
-        ("driver>=470,brand=tesla", None),
-        ("driver>=600,brand=tesla", False),  # whatever the brand is
-        ("driver>=500 brand=tesla", True),
-    ],
-)
-def test_what_is_not_known_may_not_matter(text: str, answer: bool | None) -> None:
-    assert satisfied(text, ContainerHost(driver="535.129.03")) is answer
 
 
 @pytest.mark.parametrize("text", ["cuda", "cuda>=", ">=12", "cuda=>12", "speed>1", "brand<tesla"])

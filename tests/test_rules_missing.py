@@ -56,15 +56,6 @@ def test_ptx_or_a_bare_image_that_was_named_is_no_such_lack() -> None:
     assert "PTX-07" not in notes(image(ImageKind.LTOIR, "lto_90", "12.8"), registered=False)
 
 
-def test_what_may_lie_in_unread_places_is_not_said_to_be_missing() -> None:
-    group = ModuleGroup(
-        ModuleSignature((sass("sm_90"),), True), {}, 1, Location("libx.so").at(0x40)
-    )
-    (target,) = parse([H100])
-    (result,) = results(ArtifactSummary("libx.so", [group], skipped_count=1), target)
-    assert "PTX-07" not in {finding.rule for finding in result.findings}
-
-
 @strikes("SASS-09")
 def test_the_default_architecture_of_nvcc_alone_is_told() -> None:
     warned = notes(sass("sm_52"), ptx("compute_52"))["SASS-09"]

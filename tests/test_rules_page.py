@@ -16,11 +16,9 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.verdict import Prose
-from ltocompat.model.version import SITE_URL, rule_url
-from ltocompat.rules.prose import rules, rules_left_out
+from ltocompat.rules.prose import rules
 
 DOCS = Path(__file__).parents[1] / "docs"
-IDS = [*(rule.id for rule in rules()), *(left_out.id for left_out in rules_left_out())]
 
 
 def text_of(token: Token) -> str:
@@ -47,13 +45,6 @@ def test_the_pages_are_current() -> None:
     assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
-def test_every_rule_has_a_page_and_a_row_in_the_order_of_the_catalogue() -> None:
-    listed = [text for text in texts_of("index") if text in IDS]
-    assert listed == IDS
-    pages = {page.stem for page in (DOCS / "rules").glob("*.md")}
-    assert pages == {"index", *(rule_id.lower() for rule_id in IDS)}
-
-
 @every("rule", rules())
 def test_a_reader_sees_what_a_rule_says_letter_by_letter(rule: Prose) -> None:
     texts = texts_of(rule.id)
@@ -74,12 +65,6 @@ def test_the_lines_that_ignore_a_rule_are_a_policy(rule: Prose, tmp_path: Path) 
     target = '[tool.ltocompat.targets.prod]\ndriver = "580"\n'
     path.write_text(target + rest.partition("```")[0], "utf-8")
     assert [each.rule for each in read_policy(str(path)).exceptions] == [rule.id]
-
-
-@every("rule_id", IDS)
-def test_the_address_of_a_rule_leads_to_its_page(rule_id: str) -> None:
-    name = rule_url(rule_id).removeprefix(f"{SITE_URL}rules/")
-    assert (DOCS / "rules" / name.replace(".html", ".md")).is_file()
 
 
 _EXAMPLES = (DOCS.parent / "tests" / "data" / "rule_examples.toml").read_text("utf-8")

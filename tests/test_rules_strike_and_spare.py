@@ -12,18 +12,15 @@ import recorded
 from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from link_cases import Given, bare, fatbin
-from msgspec.structs import replace
 from newest import ptx_beyond
 from report_values import valid_json
 from rule_cases import WORDS, marked, spares, strikes
-from rules import asked, image, linking
 from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.explain import explain
 from ltocompat.model.errors import Missing
-from ltocompat.model.image import ImageKind
 from ltocompat.rules.prose import rules
 
 
@@ -301,15 +298,6 @@ def test_sass_that_the_first_nvjitlink_copies_is_unknown_there(tmp_path: Path) -
     assert verdict("nvjitlink=12.0", fatbin(ptx, compression="lz4")) == "spared"
 
 
-def test_sass_in_an_object_is_copied_by_nvjitlink_alone() -> None:
-    loose = linking(image(ImageKind.SASS, "sm_80", "12.0"), on="sm_80")
-    waiting = replace(loose, signature=replace(loose.signature, needs_device_link=True))
-
-    assert not asked("FB-05", loose)
-    assert asked("FB-05", waiting)
-    assert not asked("FB-05", replace(waiting, offline=True))
-
-
 @strikes("FB-04")
 @spares("FB-04")
 def test_an_entry_without_a_place_for_options_is_not_linked(tmp_path: Path) -> None:
@@ -330,13 +318,3 @@ def test_an_entry_without_a_place_for_options_is_not_linked(tmp_path: Path) -> N
     assert "FB-04" not in verdicts("ptx", ptx, "")["link"]
     assert "FB-04" in verdicts("ltoir", ltoir, None)["None"]
     assert "FB-04" not in verdicts("ltoir", ltoir, "")["None"]
-
-
-def test_what_a_lone_file_leaves_to_others_is_a_note(tmp_path: Path) -> None:
-    for name, body in (("calls", DECLARED), ("whole", DEFINED)):
-        (tmp_path / f"{name}.ptx").write_text(ptx("scale", body, "kernel"), "ascii")
-        (result,) = ltocompat.check(
-            tmp_path / f"{name}.ptx", ["nvjitlink=13.0,gpu=sm_80"], route="link"
-        )
-        notes = [finding for finding in result.findings if finding.rule == "BLD-10"]
-        assert [str(note.verdict) for note in notes] == ["ok"] * (name == "calls")

@@ -11,11 +11,9 @@ from package_writer import zip_of
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.model.image import Module
 from ltocompat.scan.sources import Source
 
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-sm_90a.fatbin"
-DEFAULT = FOLDER / "fatbin" / "nvcc-13.5-default.fatbin"
 ARCHIVE = FOLDER / "objects" / "libaxpy.a"
 TARGET = "driver=525.60.13,gpu=a100"
 METADATA = b"Metadata-Version: 2.1\nName: some\nVersion: 1\nRequires-Dist: nvidia-nvjitlink-cu12\n"
@@ -46,25 +44,6 @@ def test_bytes_get_the_answers_of_their_file(path: Any) -> None:  # noqa: ANN401
     for number, shape in enumerate(SHAPES.values()):
         for verb, answer in [*zip(verbs, expected, strict=True)][: 1 if number % 4 else None]:
             assert as_shown(verb(shape(path.read_bytes())), "input-0") == answer
-
-
-def test_bytes_weigh_what_their_file_weighs() -> None:
-    ((ours,), (theirs,)) = (ltocompat.weigh(source) for source in (FATBIN.read_bytes(), FATBIN))
-    assert (ours.path, ours.stored, ours.size) == ("input-0", theirs.stored, theirs.size)
-
-
-def test_findings_on_bytes_name_their_kernels() -> None:
-    old = "driver=450.80.02,gpu=b200"
-    for source in (DEFAULT.read_bytes(), DEFAULT):
-        (result,) = ltocompat.check(source, old)
-        assert {finding.kernels for finding in result.findings} == {("saxpy",)}
-
-
-def test_bytes_are_called_by_their_position_and_files_by_their_names() -> None:
-    with FATBIN.open("rb") as file:
-        records = list(ltocompat.inspect(ARCHIVE.read_bytes(), file, FATBIN.read_bytes()))
-    paths = {record.place.path for record in records if isinstance(record, Module)}
-    assert paths == {"input-0", str(FATBIN), "input-2"}
 
 
 def test_a_wheel_in_memory_is_a_package() -> None:

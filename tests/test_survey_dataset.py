@@ -135,6 +135,8 @@ def test_a_folder_is_surveyed_from_its_largest_package_on_and_equal_files_once(
         path = tmp_path / f"{name}-1.0-py3-none-any.whl"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x" * size)
+    (tmp_path / "README.md").write_text("no package")
+    (tmp_path / "g-1.0-py3-none-any.whl").mkdir()
     found = [os.path.relpath(each.source, tmp_path) for each in of_folder(str(tmp_path))]
     assert [name.split("-")[0] for name in found] == ["b/c", "d", "a"]
 
@@ -145,6 +147,8 @@ def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:
     before = _rows(tmp_path / "out")
     again = survey(tmp_path / "packages", tmp_path / "out", *TARGETS)
     assert sum(first.statuses.values()) == again.known == 10
+    worst = [row["worst"] for row in _rows(tmp_path / "out")["distributions"] if row["worst"]]
+    assert first.worst == Counter(worst)
     assert not again.statuses
     assert _rows(tmp_path / "out") == before
 

@@ -33,32 +33,6 @@ def sentence(text: str, where: Path) -> str:
     return str(caught.value)
 
 
-def test_a_toml_file_gives_all_its_targets(folder: Path) -> None:
-    targets = parse(["prod.toml"], where=str(folder))
-    assert sorted(target.name for target in targets) == ["edge", "station"]
-
-
-def test_a_name_behind_the_file_picks_one(folder: Path) -> None:
-    (edge,) = parse(["prod.toml:edge"], where=str(folder))
-    assert edge.nvjitlink is not None
-    assert [str(value) for value in edge.nvjitlink.values] == [
-        "12.4",
-        "12.5",
-        "12.6",
-        "12.8",
-        "12.9",
-    ]
-    assert edge.nvjitlink.every
-    assert [gpu.arch.number for gpu in edge.gpus] == [89, 90]
-    assert dict(edge.sources) == dict.fromkeys(("driver", "gpu", "nvjitlink"), "prod.toml")
-
-
-def test_a_target_can_be_written_in_the_inline_form(folder: Path) -> None:
-    (station,) = parse(["prod.toml:station"], where=str(folder))
-    assert station.driver is not None
-    assert station.driver.text == "580"
-
-
 def test_the_same_target_twice_is_there_once(folder: Path) -> None:
     assert len(parse(["prod.toml", "prod.toml:edge"], where=str(folder))) == 2
 
@@ -73,25 +47,6 @@ def test_a_lock_lies_beside_the_file_that_names_it(folder: Path) -> None:
     (target,) = parse([f"{folder}/a.toml"])
     assert target.nvjitlink is not None
     assert (target.nvjitlink.text, target.nvjitlink.source) == ("12.8.93", "requirements.txt")
-
-
-def test_a_name_is_found_in_the_pyproject_above(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(
-        '[project]\nname = "p"\n[tool.ltocompat.targets.edge]\ndriver = "550"\n'
-    )
-    deep = tmp_path / "src" / "p"
-    deep.mkdir(parents=True)
-    (deep / "pyproject.toml").write_text('[project]\nname = "no targets here"\n')
-    (edge,) = parse(["edge"], where=str(deep))
-    assert dict(edge.sources) == {"driver": "pyproject.toml"}
-    assert parse(["pyproject.toml:edge"], where=str(tmp_path)) == (edge,)
-
-
-def test_ltocompat_toml_names_targets_too_and_comes_before_a_pyproject(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.ltocompat.targets]\nedge = "driver=550"\n')
-    (tmp_path / "ltocompat.toml").write_text('[targets]\nedge = "driver=580"\n')
-    (edge,) = parse(["edge"], where=str(tmp_path))
-    assert dict(edge.sources) == {"driver": "ltocompat.toml"}
 
 
 def test_an_unknown_name_is_told_with_those_that_are_near(tmp_path: Path) -> None:

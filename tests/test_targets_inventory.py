@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Target
-from ltocompat.report.cells import target_facts
 from ltocompat.targets import parse
 from ltocompat.targets.versions.container import read_container
 
@@ -168,53 +167,9 @@ def test_labels_by_themselves_are_a_node_and_never_one_of_two(
         assert sorted((each["driver"], each["sms"]) for each in found) == sorted(expected)
 
 
-def test_equal_nodes_are_one_target_whose_name_is_one_by_itself(fleet: Path) -> None:
-    targets = parse(["nodes.json"], where=str(fleet))
-    assert [(target.name, len(target.nodes)) for target in targets] == [
-        ("driver=550.54.15,gpu=a100", 14),
-        ("driver=535.161.08,gpu=t4", 3),
-    ]
-    assert targets[1].nodes == ("n15", "n16", "n17")
-    for target in targets:
-        (again,) = parse([target.name])
-        assert (again.driver, again.gpus) == (
-            target.driver and replace(target.driver, source="given"),
-            target.gpus,
-        )
-
-
-def test_what_is_said_beside_a_file_beats_it(fleet: Path) -> None:
-    old, new = parse(["nodes=nodes.json,driver=580.65.06,nvjitlink=12.8"], where=str(fleet))
-    assert (old.name, new.name) == (
-        "driver=580.65.06,nvjitlink=12.8,gpu=a100",
-        "driver=580.65.06,nvjitlink=12.8,gpu=t4",
-    )
-    assert dict(old.sources)["driver"] == "given"
-    assert dict(old.sources)["gpu"] == "nodes.json"
-    (one,) = parse(["nodes=nodes.json,driver=580.65.06,gpu=h100"], where=str(fleet))
-    assert len(one.nodes) == 17
-
-
-def test_a_report_names_the_source_of_each_value(fleet: Path) -> None:
-    (target,) = parse(["nodes=nodes.json,driver=580.65.06,gpu=h100"], where=str(fleet))
-    facts = "driver 580.65.06 (given), GPU h100 (given)"
-    assert target_facts(target).startswith(facts)
-
-
 def test_a_policy_names_a_fleet(fleet: Path) -> None:
     (fleet / "ltocompat.toml").write_text('[targets.cluster]\nnodes = "nodes.json"\n')
     assert parse(["cluster"], where=str(fleet)) == parse(["nodes.json"], where=str(fleet))
-
-
-def test_a_driver_that_nothing_tells_can_be_any(tmp_path: Path) -> None:
-    (tmp_path / "n").write_text(nodes((2, "", "Tesla-T4")))
-    (target,) = parse(["n"], where=str(tmp_path))
-    assert target.driver is not None
-    assert not target.driver.every
-    assert (target.driver.values[0].branch, target.driver.values[-1].branch) == (449, 615)
-    (known,) = parse(["nodes=n,driver=R570"], where=str(tmp_path))
-    assert known.driver is not None
-    assert known.driver.text == "R570"
 
 
 @pytest.mark.parametrize(

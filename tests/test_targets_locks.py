@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from newest import from_on
 
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
@@ -59,59 +58,12 @@ def test_extras_of_two_majors_are_two_candidates() -> None:
     assert said(locked(LOCKS / "two_majors" / "pylock.toml").nvjitlink) == ["13.3"]
 
 
-def test_pip_freeze_is_a_lock() -> None:
-    target = locked(LOCKS / "pip_freeze.txt")
-    assert (said(target.nvjitlink), said(target.nvrtc)) == (["12.4"], ["12.4"])
-
-
-def test_given_beats_lock_and_lock_beats_stock() -> None:
-    target = locked(LOCKS / "pip_freeze.txt", ",stock=12.8,nvrtc=13.0")
-    assert dict(target.sources) == {
-        "driver": "stock 12.8",
-        "nvjitlink": "pip_freeze.txt",
-        "nvrtc": "given",
-    }
-
-
 def test_a_range_is_every_release_that_pip_may_choose(tmp_path: Path) -> None:
     nvjitlink = written(tmp_path, "nvidia-nvjitlink-cu12>=12.4,<13\n").nvjitlink
     assert said(nvjitlink) == ["12.4", "12.5", "12.6", "12.8", "12.9"]
     assert nvjitlink is not None
     assert nvjitlink.every
     assert nvjitlink.source == "requirements.txt: >=12.4,<13"
-
-
-@pytest.mark.parametrize(
-    ("line", "releases"),
-    [
-        ("nvidia-nvjitlink", from_on("13.0")),
-        ("nvidia-nvjitlink-cu12<=12.1", ["12.0"]),  # to pip, 12.1.105 is above 12.1
-        ("nvidia-nvjitlink-cu12~=12.4.100", ["12.4"]),
-        ("nvidia-nvjitlink-cu12==12.8.*", ["12.8"]),
-        ("NVIDIA_nvJitLink.cu12 == 12.4.127", ["12.4"]),
-        ("nvidia-nvjitlink>=14.1", ["14.1"]),
-    ],
-)
-def test_packages_and_versions_are_read_as_pip_reads_them(
-    tmp_path: Path, line: str, releases: list[str]
-) -> None:
-    assert said(written(tmp_path, line).nvjitlink) == releases
-
-
-def test_two_packages_that_both_apply_are_two_candidates(tmp_path: Path) -> None:
-    target = written(tmp_path, "nvidia-nvjitlink-cu12==12.4.127\nnvidia-nvjitlink==13.0.88\n")
-    assert target.nvjitlink == VersionSet(
-        "nvidia-nvjitlink-cu12 12.4.127 or nvidia-nvjitlink 13.0.88",
-        (Release(12, 4), Release(13, 0)),
-        quantifier=Quantifier.ONE_OF,
-        source="requirements.txt",
-    )
-
-
-def test_a_toolkit_stands_for_what_has_no_pin_of_its_own(tmp_path: Path) -> None:
-    target = written(tmp_path, "cuda-toolkit==12.8.1\nnvidia-nvjitlink-cu12==12.9.86\n")
-    assert (said(target.nvjitlink), said(target.nvrtc)) == (["12.9"], ["12.8"])
-    assert said(written(tmp_path, "cuda-toolkit>=13.3,<13.5\n").nvjitlink) == ["13.3", "13.4"]
 
 
 def test_python_is_that_of_the_target(tmp_path: Path) -> None:
@@ -174,12 +126,6 @@ def test_constraints_narrow_what_is_required(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("nvidia-nvjitlink-cu12<12.6\n")
     target = written(tmp_path, "-c c.txt\nnvidia-nvjitlink-cu12>=12.4\n")
     assert said(target.nvjitlink) == ["12.4", "12.5"]
-
-
-def test_what_powershell_redirects_is_read(tmp_path: Path) -> None:
-    content = "nvidia-nvjitlink-cu12==12.4.127\r\n".encode("utf-16")
-    (tmp_path / "requirements.txt").write_bytes(content)
-    assert said(locked("requirements.txt", where=tmp_path).nvjitlink) == ["12.4"]
 
 
 def test_extras_of_a_pylock_are_read_one_at_a_time(tmp_path: Path) -> None:

@@ -15,11 +15,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
-from ltocompat.scan.makers import cubin_makers, ltoir_makers, tool_role
-
-
-def note(tool: str, version: str | None) -> ToolNote:
-    return ToolNote(tool, version, "")
+from ltocompat.scan.makers import cubin_makers, ltoir_makers
 
 
 def made_by(
@@ -86,41 +82,9 @@ def test_linked_ltoir_names_the_linker() -> None:
     assert (maker.role, maker.releases) == (Role.LINKER, (Release(13, 5),))
 
 
-def test_the_header_of_a_generation_1_cubin_names_its_compiler() -> None:
-    assert made_by(apis=(124,), header=124) == ["compiler: 12.4 (e_version 0x7c)"]
-    assert made_by(header=118) == ["compiler: 11.8 (e_version 0x76)"]
-
-
 def test_kernels_of_other_releases_were_linked_in() -> None:
     assert made_by(apis=(120, 124), header=129) == [
         "compiler: 12.0 (CUDA_API_VERSION 0x78)",
         "compiler: 12.4 (CUDA_API_VERSION 0x7c)",
         "linker: linker 12.9 (e_version 0x81)",
     ]
-
-
-def test_notes_tell_everything_but_the_objects_that_left_none() -> None:
-    tools = (note("nvlink", "13.0.88"), note("ptxas", "13.0.88"), note("ptxas", "13.0.88"))
-    assert made_by(*tools, apis=(120, 130)) == [
-        "compiler: 12.0 (CUDA_API_VERSION 0x78)",
-        "compiler: ptxas 13.0.88 (tkinfo note)",
-        "linker: nvlink 13.0.88 (tkinfo note)",
-    ]
-
-
-def test_a_finalizer_comes_after_the_compiler() -> None:
-    assert made_by(note("finalizer", "13.4.48"), note("ptxas", "13.0.79"), apis=(130,)) == [
-        "compiler: ptxas 13.0.79 (tkinfo note)",
-        "finalizer: finalizer 13.4.48 (tkinfo note)",
-    ]
-
-
-@pytest.mark.parametrize("tool", ["nvlink", "nvlink-13.5", "nvJIT API"])
-def test_linkers_go_by_several_names(tool: str) -> None:
-    assert tool_role(tool) is Role.LINKER
-
-
-def test_without_notes_the_next_best_bytes_speak() -> None:
-    assert made_by(info=133) == ["compiler: 13.3 (cuinfo note)"]
-    assert made_by(apis=(130,)) == ["compiler: 13.0 (CUDA_API_VERSION 0x82)"]
-    assert made_by() == []

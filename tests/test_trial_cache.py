@@ -42,23 +42,6 @@ def request(
     return Request((TrialInput(name, kind, data),), options, complete=complete)
 
 
-def test_an_answer_is_kept_for_the_next_run(tmp_path: Path) -> None:
-    path = str(tmp_path / "deep" / "trials")
-    question = Question.of(LINKER, request())
-    cache = TrialCache(path, SEAL)
-    assert cache.get([question]) == [None]
-    cache.keep([question], [REFUSED])
-    cache = TrialCache(path, SEAL)
-    assert cache.get([question]) == [REFUSED]
-
-
-def test_an_answer_names_the_place_that_is_asked_about(tmp_path: Path) -> None:
-    cache = TrialCache(str(tmp_path / "t"), SEAL)
-    cache.keep([Question.of(LINKER, request())], [REFUSED])
-    (found,) = cache.get([Question.of(LINKER, request(name="b.whl::c.so@0x80"))])
-    assert found == replace(REFUSED, reason="b.whl::c.so@0x80: it is too new")
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -87,28 +70,6 @@ def test_a_crash_is_asked_again(outcome: str, tmp_path: Path) -> None:
     cache = TrialCache(str(tmp_path / "t"), SEAL)
     cache.keep([question], [TrialOutcome("nvJitLink 13.3.33", outcome, None, "SIGSEGV")])
     assert cache.get([question]) == [None]
-
-
-@pytest.mark.parametrize("complete", [False, True])
-def test_an_answer_holds_for_its_company_alone(tmp_path: Path, *, complete: bool) -> None:
-    # A file that takes a process over answers for all that it brings, another's code among it.
-    cache = TrialCache(str(tmp_path / "t"), SEAL)
-    theirs, hostile = (
-        Question.of(LINKER, request(data, complete=complete)) for data in (b"code", b"hostile")
-    )
-    cache.keep([hostile, theirs], [REFUSED, REFUSED])
-    assert cache.get([hostile, theirs]) == [REFUSED, REFUSED]
-    assert cache.get([theirs]) == [None]
-    cache.keep([theirs, hostile], [None, REFUSED])
-    assert cache.get([theirs, hostile]) == [None, REFUSED]
-
-
-def test_a_time_out_is_kept_with_the_time_that_it_had(tmp_path: Path) -> None:
-    question = Question.of(LINKER, request())
-    late = TrialOutcome("nvJitLink 13.3.33", "timed out", None, "it is late", cpu_seconds=15.0)
-    cache = TrialCache(str(tmp_path / "t"), SEAL)
-    cache.keep([question], [late])
-    assert cache.get([question]) == [late]
 
 
 def kept(folder: Path) -> tuple[Question, Path]:
@@ -180,20 +141,6 @@ def test_what_is_not_ours_costs_a_miss_and_no_time(
 
 
 ANOTHER = Question.of(LINKER, request(b"other code"))
-
-
-def test_an_answer_counts_for_its_own_question_alone(tmp_path: Path) -> None:
-    _, file = kept(tmp_path)
-    file.rename(file.with_name(ANOTHER.digest.hex()))
-    assert TrialCache(str(tmp_path), SEAL).get([ANOTHER]) == [None]
-
-
-def test_an_answer_of_somebody_else_is_none(tmp_path: Path) -> None:
-    path = str(tmp_path / "t")
-    question = Question.of(LINKER, request())
-    TrialCache(path, Seal(b"another secret")).keep([question], [REFUSED])
-    cache = TrialCache(path, SEAL)
-    assert cache.get([question]) == [None]
 
 
 def test_a_folder_that_can_not_be_made_is_no_cache_and_no_error(tmp_path: Path) -> None:

@@ -83,12 +83,6 @@ def test_kernels_are_loaded_lazily_as_programs_have_it(fake: pytest.MonkeyPatch)
     assert (answer.code, answer.step, answer.kernel) == (500, LoadStep.LOAD, None)
 
 
-def test_a_driver_before_cuda_12_4_loads_kernels_by_another_call(fake: pytest.MonkeyPatch) -> None:
-    fake.setenv("CUDA_FAKE", "cuda=12030")
-    (answer,) = load(module("calls what is absent", "fine", "calls"))
-    assert (answer.code, answer.step, answer.kernel) == (500, LoadStep.FUNCTION, "calls")
-
-
 def test_one_process_and_context_serve_modules_that_are_refused(
     fake: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -181,18 +175,6 @@ def test_memory_is_limited_where_it_is_written() -> None:
     assert answer.outcome is LoadOutcome.CRASHED
 
 
-def test_prints_are_evidence_and_stay_inside(capfd: pytest.CaptureFixture[str]) -> None:
-    answer, fine = load(module("print"), module("fine"))
-    assert (answer.log, fine.log) == ("on stdout", "")
-    assert capfd.readouterr() == ("", "")
-
-
-def test_refusal_by_a_spoilt_process_does_not_count() -> None:
-    _, victim = load(module("poison"), module("victim"))
-    assert (victim.outcome, victim.confirmed) == (LoadOutcome.LOADED, False)
-    assert victim.note.endswith("answered: refused (CUDA_ERROR_INVALID_IMAGE)")
-
-
 def test_a_kernel_runs_and_its_last_buffer_comes_back() -> None:
     x, y = struct.pack("3f", 1, 2, 3), struct.pack("3f", 10, 20, 30)
     launch = Launch("saxpy", 1, 32, (3, 2.0, x, y))
@@ -216,22 +198,6 @@ def test_a_kernel_that_fails_spoils_no_other_load() -> None:
 def test_large_modules_pass_through() -> None:
     data = b"fine" + bytes(30_000_000)
     assert load(LoadRequest("large", data))[0].outcome is LoadOutcome.LOADED
-
-
-@pytest.mark.parametrize(
-    ("machine", "text"),
-    [
-        ("init=803", r"cuInit says 803 \(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH\)"),
-        ("init=100", "shows no GPU"),
-        ("gpus=0", "shows no GPU"),
-    ],
-)
-def test_a_machine_that_cannot_load_says_why(
-    fake: pytest.MonkeyPatch, machine: str, text: str
-) -> None:
-    fake.setenv("CUDA_FAKE", machine)
-    with pytest.raises(Missing, match=text), LoadPool():
-        pass
 
 
 def test_a_gpu_that_cannot_be_used_is_no_verdict_on_the_module(fake: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from every_case import every
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
-from packages_made import conda, wheel
+from packages_made import wheel
 from report_values import written
 from rule_cases import spares, strikes
 from samples import FOLDER
@@ -27,7 +27,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat import Result, Verdict
 from ltocompat.cli import run
-from ltocompat.model.cuda_tag import tagged_path, without_tags
+from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.image import HostBinary
 from ltocompat.model.location import Location
 from ltocompat.report.verbs.inspect import REPORT
@@ -155,6 +155,13 @@ def test_a_named_version_is_whole_when_it_has_what_several_have() -> None:
     members = [(f"lib{name}_{cuda}.so",) for cuda, names in files.items() for name in names]
     found = named_variants(members, ["lib*_cu*.so"])
     assert {v.version: v.whole for v in found} == {"11": False, "12": True, "13": True}
+    assert [v.name for v in found] == [
+        "libx_cu11.so",
+        "libx_cu12.so and 1 more",
+        "libx_cu13.so and 2 more",
+    ]
+    folders = [("x", f"lib/cu{major}/liby.so") for major in ("12", "13")]
+    assert [v.name for v in named_variants(folders, ["lib/cu*/*"])] == ["lib/cu12", "lib/cu13"]
 
 
 def test_versions_are_chosen_for_all_files_at_once() -> None:
@@ -169,12 +176,6 @@ def test_versions_are_chosen_for_all_files_at_once() -> None:
     ]
     apart = [host(f"libb_cuda{tag}.so", "go") for tag in ("110", "120")]
     assert find_variants([*first, *apart]) == ()
-
-
-def test_python_modules_are_alike_whatever_version_their_names_have() -> None:
-    assert without_tags("PyInit__x_cu12") == "PyInit__x_cu*"
-    named = [host(f"_x_cu{tag}.abi3.so", f"PyInit__x_cu{tag}") for tag in ("12", "13")]
-    assert versions(*named) == ["12", "13"]
 
 
 @given(
@@ -273,16 +274,6 @@ def test_the_variant_that_fits_best_decides_on_each_target(tmp_path: Path, shape
     assert (alone.verdict, alone.variants) == (Verdict.FAIL, ())
 
 
-@needs_gcc
-def test_variants_are_found_in_conda_packages_too(tmp_path: Path) -> None:
-    path = conda(tmp_path, both(tmp_path, "lib/libx_cuda{}.so"))
-    assert of(path, DRIVER_12).verdict is Verdict.OK
-    assert [v.name for v in of(path, DRIVER_12).variants] == [
-        "lib/libx_cuda12.so",
-        "lib/libx_cuda13.so",
-    ]
-
-
 def _look_so(folder: Path) -> Mapping[str, Mapping[str, bytes]]:
     old, new = both(folder, "{}").values()
     other = library(folder, "y13.so", OF_13, source="void go(void) {} void stop(void) {}")
@@ -331,28 +322,6 @@ def test_none_that_only_look_so_are_folded(tmp_path: Path) -> None:
     for what, members in _look_so(tmp_path).items():
         path = wheel(tmp_path, members)
         assert verdicts(path, DRIVER_12) == [Verdict.FAIL], what
-
-
-@needs_gcc
-def test_a_variant_without_code_for_the_gpu_hides_no_failure(tmp_path: Path) -> None:
-    """On sm_80 that of CUDA 12 fails for the driver, and that of CUDA 13 has nothing there."""
-    members = {
-        "x/libx_cuda12.so": library(tmp_path, "x12.so", OF_13),
-        "x/libx_cuda13.so": library(tmp_path, "x13.so", OF_SM_90),
-        "x/_core.so": library(tmp_path, "core.so", OF_12, source="void core(void) {}"),
-    }
-    result = of(wheel(tmp_path, members), DRIVER_12)
-    assert result.verdict is Verdict.FAIL
-    assert [(v.version, v.serves) for v in result.variants] == [("12", True), ("13", False)]
-
-
-@needs_gcc
-def test_a_variant_without_device_code_hides_no_failure(tmp_path: Path) -> None:
-    members = {
-        "x/libx_cuda12.so": library(tmp_path, "x12.so", OF_SM_90),
-        "x/libx_cuda13.so": build(tmp_path / "x13.so", source="void run(void) {}").read_bytes(),
-    }
-    assert verdicts(wheel(tmp_path, members), DRIVER_13) == [Verdict.FAIL]
 
 
 @needs_gcc
@@ -421,15 +390,6 @@ def test_inspect_names_the_driver_that_require_names(  # noqa: PLR0917 - fixture
     assert named == [str(f) for n, f in enumerate(floors) if n == 0 or f > floors[0]]
     variants = len(asked.variants)
     assert not floors or (f"the lowest of {variants} variants" in line) is (variants > 0)
-
-
-@needs_gcc
-def test_a_cell_of_matrix_is_what_the_best_variant_comes_to(tmp_path: Path) -> None:
-    path = wheel(tmp_path, both(tmp_path, "x/cu{}/libx.so"))
-    (matrix,) = ltocompat.matrix(path)
-    column = matrix.columns.index("sm_80")
-    cells = {name: row[column].verdict for name, row in zip(matrix.rows, matrix.cells, strict=True)}
-    assert (cells["535"], cells["580"]) == (Verdict.OK, Verdict.OK)
 
 
 @needs_gcc

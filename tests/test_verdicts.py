@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import verdict_values
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -14,7 +13,6 @@ from ltocompat.commands.advice import ended_trials
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import (
-    Compression,
     CudaLibrary,
     HostBinary,
     ImageKind,
@@ -24,10 +22,8 @@ from ltocompat.model.image import (
 )
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
-from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
-from ltocompat.model.verdict import Level, Result, Route, Verdict, worst
-from ltocompat.rules.engine.fold_versions import over_versions
+from ltocompat.model.verdict import Result, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.targets import parse
 from ltocompat.targets.linkers import Tool
@@ -74,16 +70,6 @@ def rules(result: Result) -> list[str]:
     return [finding.rule for finding in result.findings]
 
 
-def test_a_module_that_is_not_for_the_gpu_says_nothing() -> None:
-    result = judged(group(sass("sm_90")), group(sass("sm_80"), count=1631))
-    assert result.verdict is Verdict.OK
-    assert (result.coverage.served, result.coverage.none, result.coverage.modules) == (
-        1,
-        1631,
-        1632,
-    )
-
-
 @strikes("IMG-04")
 @spares("IMG-04")
 def test_a_tenth_of_what_another_gpu_has_is_hardly_anything() -> None:
@@ -111,53 +97,6 @@ def test_ptx_without_kernels_harms_nobody() -> None:
     result = judged(group(sass("sm_90")), group(replace(newer, has_kernels=False), count=5))
     assert result.verdict is Verdict.OK
     assert result.coverage.without_kernels == 5
-
-
-def test_ptx_with_kernels_that_the_driver_does_not_know_fails_and_is_not_called_jit() -> None:
-    result = judged(group(sass("sm_90")), group(ptx("compute_75", isa="9.5")))
-    assert result.verdict is Verdict.FAIL
-    assert rules(result) == ["PTX-01"]
-
-
-def test_equal_findings_of_many_modules_are_one_with_their_number() -> None:
-    result = judged(
-        group(ltoir("lto_80", "13.3", "13.4"), count=1500, registered=False),
-        group(ltoir("lto_90", "13.3", "13.4"), count=49, registered=False),
-    )
-    (finding,) = (
-        each_finding for each_finding in result.findings if each_finding.level is Level.ERROR
-    )
-    assert (finding.rule, finding.module_count) == ("LTO-01", 1549)
-
-
-def test_what_can_not_be_read_leaves_the_verdict_unknown() -> None:
-    result = judged(group(sass("sm_90")), skipped=2)
-    assert result.verdict is Verdict.UNKNOWN
-    assert [(finding.rule, finding.level) for finding in result.findings] == [
-        ("IMG-02", Level.ERROR)
-    ]
-    assert judged(group(sass("sm_80")), skipped=1).verdict is Verdict.UNKNOWN
-
-
-def test_a_target_without_a_linker_leaves_links_unjudged_and_says_so() -> None:
-    fragments = group(ltoir("lto_80", "13.0"), registered=False)
-    result = judged(group(sass("sm_90")), fragments, target="driver=580,gpu=h100")
-    assert (result.verdict, result.not_judged) == (Verdict.OK, ("link",))
-    alone = judged(fragments, target="driver=580,gpu=h100")
-    assert (alone.verdict, alone.not_judged) == (Verdict.UNKNOWN, ("link",))
-
-
-def test_a_target_without_a_driver_is_never_said_to_load() -> None:
-    result = judged(group(sass("sm_90", "13.0")), target="gpu=h100")
-    assert result.not_judged == ("load",)
-
-
-def test_objects_wait_for_a_device_link_with_the_linker_that_the_target_names() -> None:
-    waiting = group(sass("sm_90", "13.0", relocatable=True), needs_device_link=True)
-    assert judged(waiting, target="driver=580,gpu=h100").not_judged == ("link",)
-    old = judged(waiting, target="driver=580,nvlink=12.4,gpu=h100")
-    assert (old.verdict, rules(old)) == (Verdict.FAIL, ["BLD-02"])
-    assert judged(waiting, target="driver=580,nvlink=13.0,gpu=h100").verdict is Verdict.OK
 
 
 def test_a_loose_fatbin_of_both_kinds_gets_a_line_for_each_way() -> None:
@@ -314,23 +253,6 @@ def parsed(linker: str, gpu: str) -> tuple[Release, SmArch]:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "verdict"),
-    [
-        ("linked", Verdict.UNKNOWN),  # and may crash the next time
-        ("refused", Verdict.FAIL),
-        ("crashed", Verdict.UNKNOWN),
-    ],
-)
-def test_a_link_that_ends_well_by_chance_settles_nothing(outcome: str, verdict: Verdict) -> None:
-    copied = sass("sm_90", "12.0", in_fatbin=True, compression=Compression.LZ4)
-    module_group = replace(group(copied, registered=None), trials=tried(outcome, linker="12.0"))
-    (target,) = parse(["nvjitlink=12.0,gpu=h100"])
-    (result,) = results(ArtifactSummary("kernels.fatbin", [module_group]), target, Route.LINK)
-    assert result.verdict is verdict
-    assert ("FB-05" in rules(result)) is (outcome != "refused")
-
-
-@pytest.mark.parametrize(
     ("made_by", "trials", "verdict", "text"),
     [
         ("13.3", tried("linked"), Verdict.FAIL, "LTO-01"),  # nvJitLink was asked, and is not meant
@@ -417,22 +339,3 @@ def test_a_linker_that_is_only_loaded_leaves_no_link_open() -> None:
     assert open_.not_judged == ("link",)
     (failed,) = results(idle, other)
     assert failed.verdict is Verdict.FAIL
-
-
-def test_what_fails_on_every_version_fails_whatever_it_lacks_on_each() -> None:
-    """No finding asks for the full version, which would not help; the newest one says why."""
-    first, second = DriverVersion((580, 65, 6)), DriverVersion((580, 95, 5))
-    driver = VersionSet("580", (first, second), Quantifier.ONE_OF, "given")
-    goal = verdict_values.target(driver=driver)
-
-    def judge(exact: Target) -> list[Result]:
-        assert exact.driver is not None
-        text = str(exact.driver.value)
-        why = verdict_values.finding(Verdict.FAIL, text, evidence=text)
-        return [verdict_values.result(Verdict.FAIL, exact, findings=(why,))]
-
-    (folded,) = over_versions(goal, judge)
-    assert folded.verdict is Verdict.FAIL
-    assert [(each.verdict, each.message) for each in folded.findings] == [
-        (Verdict.FAIL, str(second))
-    ]

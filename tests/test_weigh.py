@@ -135,51 +135,10 @@ def test_what_another_image_hides_from_every_gpu_is_never_taken(archs: str) -> N
     assert advice(*archs.split()) == {"never-taken": 1}
 
 
-def test_sm_120_beside_sm_120a_is_there_for_gb10_alone() -> None:
-    assert advice("sm_120", "sm_120a") == {"other-cpu": 1}
-    made = measured("x86-64", "sm_80", "sm_110", "sm_120", "sm_120a")
-    (saving,) = weight_of("libx.so", made).savings
-    assert saving.fix == (
-        "leave sm_110 out of -gencode; leave sm_120 out of -gencode where images beside it serve "
-        "all other GPUs"
-    )
-    assert advice("sm_120", "sm_120a", "sm_121", machine="AArch64") == {"never-taken": 1}
-
-
-def test_sass_of_objects_is_dead_where_what_was_linked_from_it_serves_its_gpus() -> None:
-    assert advice("sm_80", prelinked="sm_80 compute_80") == {"prelinked": 1}
-    assert advice("sm_80", prelinked="sm_80 sm_90") == {"prelinked": 1}
-    assert advice(prelinked="sm_80") == {}
-
-
 def test_prelinked_code_of_a_real_program_is_found() -> None:
     path = FOLDER / "objects" / "nvcc-13.0-rdc-sass"
     found = saved(weight(path))
     assert 0 < found[Waste.PRELINKED] < section_size(path, "__nv_relfatbin")
-
-
-def test_weights_are_the_same_in_any_number_of_processes(tmp_path: Path) -> None:
-    paths = []
-    for number in range(2):
-        paths.append(tmp_path / f"{number}.fatbin")
-        # Large enough that another process is worth it.
-        region = (FOLDER / "fatbin" / "nvcc-13.0-none.fatbin").read_bytes()
-        paths[-1].write_bytes(region * 20 + bytes(17 << 20) + region * number)
-    alone = [weight(path) for path in paths]
-    assert list(ltocompat.weigh(*paths, jobs=2)) == list(ltocompat.weigh(*paths, jobs=1)) == alone
-
-
-def test_a_library_that_lies_twice_in_a_wheel_is_told_with_its_copy(tmp_path: Path) -> None:
-    data = LIBRARY.read_bytes()
-    wheel = tmp_path / "x-1-py3-none-any.whl"
-    wheel.write_bytes(zip_of(("x/libx.so", data), ("x/libx.so.1", data)))
-    alone, twice = weight(LIBRARY), weight(wheel)
-    images = sum(row.stored for row in alone.archs)
-    assert twice.stored == 2 * alone.stored
-    assert saved(twice)[Waste.COPY_IN_ANOTHER_LIBRARY] == images
-    what = next(s.what for s in twice.savings if s.waste is Waste.COPY_IN_ANOTHER_LIBRARY)
-    assert "x/libx.so.1 and x/libx.so" in what
-    assert [library.stored for library in twice.libraries] == [alone.stored] * 2
 
 
 def test_the_same_image_twice_in_a_library_is_saved_once(tmp_path: Path) -> None:
@@ -211,10 +170,6 @@ def test_kernels_are_ranked_by_the_size_that_readelf_says() -> None:
     assert {row.name: row.code for row in kernels}.items() <= sizes.items()
     assert [row.code for row in kernels] == sorted((r.code for r in kernels), reverse=True)
     assert kernels
-
-
-def test_nothing_is_unpacked_for_kernels_unless_they_are_asked_for() -> None:
-    assert weight(LIBRARY).kernels == ()
 
 
 def _with_kernels() -> Weight:

@@ -16,7 +16,7 @@ from samples import FOLDER
 from windows_twins import pe_twin
 
 import ltocompat
-from ltocompat import Module, Verdict
+from ltocompat import Module
 
 # Every program of relocatable device code.
 LINKED = sorted(
@@ -152,22 +152,6 @@ def test_a_dll_requires_what_its_elf_twin_requires(pair: tuple[Path, Path]) -> N
         for path in pair
     )
     assert dll == elf
-
-
-def test_objects_in_a_dll_serve_no_gpu_that_their_device_link_left_out(tmp_path: Path) -> None:
-    """Only the result of the device link is loaded; it has SASS for sm_80 alone."""
-    _, dll = pair_of("device-link-leaves-sm_90-out", tmp_path)
-    ampere, hopper = ltocompat.check([dll], ["driver=615,gpu=sm_80+sm_90"])
-    assert (ampere.verdict, ampere.coverage.served) == (Verdict.OK, 1)
-    assert (hopper.verdict, hopper.coverage.served) == (Verdict.FAIL, 0)
-    assert [finding.rule for finding in hopper.findings] == ["SASS-06", "PTX-07"]
-
-
-def test_ptx_of_the_objects_serves_a_dll_as_a_whole(tmp_path: Path) -> None:
-    """The runtime links the PTX of all objects anew; that of the first has functions only."""
-    _, dll = pair_of("ptx-without-kernels-first", tmp_path)
-    (hopper,) = ltocompat.check([dll], ["driver=580,gpu=sm_90"])
-    assert (hopper.verdict, hopper.coverage.served) == (Verdict.JIT, 1)
 
 
 def test_a_dll_goes_to_windows_where_the_driver_is_that_of_a_toolkit(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[int, str,
 
 def _targets(values: Mapping[str, str]) -> tuple[str, ...]:
     """The deploy targets that the values of a text tell; none where they tell nothing."""
-    driver = values.get("driver") or values.get("reads_branch") or values.get("driver_branch")
+    driver = values.get("driver") or values.get("reads_branch") or values.get("found_branch")
     linker = values.get("has") or values.get("linker_reads_cuda") or _before(values)
     keys = [("driver", driver), ("nvjitlink", linker)]
     known = ",".join(f"{key}={value}" for key, value in keys if value)
