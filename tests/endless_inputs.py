@@ -28,14 +28,14 @@ from ltocompat.files.archives.image_packages import packages_listed
 from ltocompat.files.archives.image_path import image_paths, image_view, view_of
 from ltocompat.files.archives.image_root import write_root
 from ltocompat.files.archives.promised import broken_promise
-from ltocompat.files.byteview import ByteView, MemorySource
+from ltocompat.files.byteview import ByteView, MemorySource, NamesOfTable
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin, cubin_symbols, ptx, ptx_symbols
 from ltocompat.files.images.cubin import Cubin, first_value
 from ltocompat.files.objects.elf_host import ElfHost, read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary
-from ltocompat.model.limits import MIB, Budget, Limits, NamesOfTable
+from ltocompat.model.limits import MIB, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.conda import installed_files
 from ltocompat.packages.python_packages import may_load_libraries

@@ -18,14 +18,14 @@ import ltocompat
 from ltocompat.cli import VERBS, run, verb_command
 from ltocompat.cli.verb import verb
 from ltocompat.commands import options
-from ltocompat.commands.options import Argument, Option, field_defaults, field_types, public
+from ltocompat.commands.options import Argument, Option, fields_of, public
 from ltocompat.commands.survey import options as survey_options
 
 STRUCTS = {
     name: value
     for module in (options, survey_options)
     for name, value in vars(module).items()
-    if name.endswith("Options") and field_types(value)
+    if name.endswith("Options") and fields_of(value)
 }
 IN_PYTHON = {
     "audit": options.AuditOptions,
@@ -45,11 +45,11 @@ IN_PYTHON = {
 
 @every("name, struct", IN_PYTHON.items())
 def test_a_public_function_has_the_options_of_its_struct(name: str, struct: type[Struct]) -> None:
-    defaults = field_defaults(struct)
+    fields = fields_of(struct)
     for parameter in inspect.signature(getattr(ltocompat, name)).parameters.values():
         if parameter.name == "on_error":
             continue  # of the function itself: a command yields failures
-        default = defaults[parameter.name]
+        _, default = fields[parameter.name]
         if parameter.kind is parameter.VAR_POSITIONAL:
             default = parameter.empty
         assert parameter.default == default, parameter.name
@@ -71,7 +71,7 @@ def test_the_command_line_shows_every_option_that_has_a_help() -> None:
     shown = set().union(*(shown_by(verb_command(name)) for name in VERBS))
     assert len(STRUCTS) > 15
     for struct in STRUCTS.values():
-        for name, annotation in field_types(struct).items():
+        for name, (annotation, _) in fields_of(struct).items():
             if any(isinstance(data, Option) for data in getattr(annotation, "__metadata__", ())):
                 assert name in shown, (struct, name)
 

@@ -36,7 +36,7 @@ from ltocompat.rules.constraints import (
     unknown_version,
 )
 from ltocompat.rules.engine.engine import Engine
-from ltocompat.rules.engine.evaluate import evaluate
+from ltocompat.rules.engine.evaluate import evaluate, values_of
 from ltocompat.rules.engine.fold_versions import combinations
 from ltocompat.rules.prose import rules
 from ltocompat.rules.rule import CompatUse, Component, Constraint, Requirement, Subject
@@ -177,7 +177,7 @@ def test_no_constraint_speaks_in_code(
     requirement = Requirement(
         constraint, subject, consequence, "mend it", "its bytes", rule="PTX-01"
     )
-    ruling = evaluate(requirement, target, target.gpus[gpu], linker)
+    ruling = evaluate(requirement, values_of(target, target.gpus[gpu], linker))
     if ruling.message:
         assert_is_sentence(Engine().finding_of(ruling), subject)
 
@@ -192,7 +192,7 @@ def test_no_requirement_of_an_image_speaks_in_code(
     for route in Route:
         subject = Subject(signature, route, where, (drawn,))
         for requirement in requirements_of(subject):
-            ruling = evaluate(requirement, target, where, linker)
+            ruling = evaluate(requirement, values_of(target, where, linker))
             if ruling.message:
                 assert_is_sentence(Engine().finding_of(ruling), requirement.subject)
 

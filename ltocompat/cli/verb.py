@@ -18,8 +18,7 @@ from ltocompat.commands.options import (
     DEPLOY_TARGET,
     Argument,
     Option,
-    field_defaults,
-    field_types,
+    fields_of,
 )
 from ltocompat.model.described import described
 from ltocompat.model.location import refuse_address
@@ -296,9 +295,8 @@ def _options_of(parameter: inspect.Parameter) -> Iterator[_Shown]:
         return
     struct = parameter.annotation
     _, helps = described(struct)
-    defaults = field_defaults(struct)
-    for name, annotation in field_types(struct).items():
-        yield from _shown(name, annotation, defaults[name], helps.get(name, ""))
+    for name, (annotation, default) in fields_of(struct).items():
+        yield from _shown(name, annotation, default, helps.get(name, ""))
 
 
 def _shown(name: str, annotation: object, default: object, said: str = "") -> Iterator[_Shown]:

@@ -82,19 +82,17 @@ def several(annotation: object) -> bool:
 
 
 @functools.cache
-def field_types(options: type[Struct]) -> dict[str, Any]:
-    """The annotations of all fields, those of its bases too."""
+def fields_of(options: type[Struct]) -> dict[str, tuple[Any, Any]]:
+    """The annotation and the default of each field; ``Parameter.empty`` where none has a default.
+
+    Fields of its bases are among them.
+    """
     found: dict[str, Any] = {}
     for base in reversed(options.__mro__):
         found |= inspect.get_annotations(base, eval_str=True)
-    return {name: found[name] for name in options.__struct_fields__}
-
-
-def field_defaults(options: type[Struct]) -> dict[str, Any]:
-    """The defaults of all fields; ``Parameter.empty`` where a value must be given."""
     names, defaults = options.__struct_fields__, options.__struct_defaults__
-    needed = [Parameter.empty] * (len(names) - len(defaults))
-    return dict(zip(names, (*needed, *defaults), strict=True))
+    every = (*[Parameter.empty] * (len(names) - len(defaults)), *defaults)
+    return {name: (found[name], default) for name, default in zip(names, every, strict=True)}
 
 
 def public(
@@ -109,17 +107,17 @@ def public(
         by_place: fields that are told by their place; one with a ``*`` by any number of values.
         without: fields that the command line alone has.
     """
-    types, defaults = field_types(options), field_defaults(options)
+    fields = fields_of(options)
     kinds: dict[str, Any] = {
         name.strip("*"): _ANY_NUMBER if name[0] == "*" else Parameter.POSITIONAL_OR_KEYWORD
         for name in by_place
     }
-    named = [name for name in types if name not in {*kinds, *without}]
+    named = [name for name in fields if name not in {*kinds, *without}]
     # What all functions have comes last.
     named.sort(key=ReadOptions.__struct_fields__.__contains__)
     kinds |= dict.fromkeys(named, Parameter.KEYWORD_ONLY)
     parameters = [
-        Parameter(name, kind, default=Parameter.empty if kind is _ANY_NUMBER else defaults[name])
+        Parameter(name, kind, default=Parameter.empty if kind is _ANY_NUMBER else fields[name][1])
         for name, kind in kinds.items()
     ]
 
@@ -135,9 +133,9 @@ def public(
                 given = none | signature.bind(*args, **kwargs).arguments
             except TypeError as error:
                 raise TypeError(f"{function.__name__}() {error}") from None
-            fields = {name: given.pop(name) for name in kinds if name in given}
-            fields |= {name: as_tuple(fields[name]) for name in fields if several(types[name])}
-            return function(options(**fields), **given)
+            values = {name: given.pop(name) for name in kinds if name in given}
+            values |= {n: as_tuple(values[n]) for n in values if several(fields[n][0])}
+            return function(options(**values), **given)
 
         call.__annotations__ = {}
         vars(call)["__signature__"] = signature

@@ -11,15 +11,19 @@ import os
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ltocompat.model.errors import Malformed, UnreadableInput
+from msgspec import Struct
+
+from ltocompat.model.errors import LimitExceeded, Malformed, UnreadableInput
 from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
 
     from ltocompat.model.limits import Budget
+
+AnyText = TypeVar("AnyText", str, bytes)
 
 
 class Source(Protocol):
@@ -172,6 +176,28 @@ class ByteView:
     def all(self) -> bytes:
         """Every byte of the window; for windows that are known to be small."""
         return self.read(0, self.size)
+
+
+class NamesOfTable(Struct):
+    """The account of the names that are kept from one table.
+
+    Attributes:
+        most: bytes that they may have together.
+        kept: bytes that they have so far.
+    """
+
+    most: int
+    kept: int = 0
+
+    def keep(self, name: AnyText) -> AnyText:
+        """The name, booked; raise ``LimitExceeded`` when all together are too long."""
+        self.kept += len(name)
+        if self.kept > self.most:
+            raise LimitExceeded(
+                "names_bytes",
+                f"the names of one table have more than {self.most} bytes (Limits.names_bytes)",
+            )
+        return name
 
 
 def chunks(view: ByteView, start: int, end: int, budget: Budget | None = None) -> Iterator[bytes]:

@@ -10,6 +10,8 @@ import struct
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from ltocompat.files.byteview import NamesOfTable
+
 if TYPE_CHECKING:
     from ltocompat.model.limits import Budget
 
@@ -92,7 +94,7 @@ class NameTable:
     def __init__(self, strings: bytes, budget: Budget) -> None:
         self._strings = strings
         self._longest = budget.limits.text_bytes
-        self._kept = budget.names()
+        self._kept = NamesOfTable(budget.limits.names_bytes)
 
     def at(self, offset: int) -> str:
         """The name at an offset.

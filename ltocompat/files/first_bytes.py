@@ -41,7 +41,7 @@ COFF_MACHINES = {
     0xAA64: "AArch64",
 }
 _BIG_COFF = b"\0\0\xff\xff"
-_COFF = (*(machine.to_bytes(2, "little") for machine in COFF_MACHINES), _BIG_COFF)
+_COFF = (*map(struct.Struct("<H").pack, COFF_MACHINES), _BIG_COFF)
 _OTHER_WINDOWS = (b"NE", b"LE", b"LX")  # 16-bit Windows, its drivers, OS/2
 _PE_HEADER = 24  # bytes: PE and two zeros, and the header of a COFF file
 # Of the first header of a PE file: where its relocations are, where the next header is.

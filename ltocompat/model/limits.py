@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -21,8 +20,6 @@ REQUIRE_SANDBOX = "LTOCOMPAT_REQUIRE_SANDBOX"
 
 _RATIO_FROM = 16 * MIB
 _BETWEEN_LOOKS = 256
-
-AnyText = TypeVar("AnyText", str, bytes)
 
 
 class Limits(Struct, frozen=True):
@@ -91,28 +88,6 @@ class Limits(Struct, frozen=True):
 
 
 DEFAULT_LIMITS = Limits()
-
-
-class NamesOfTable(Struct):
-    """The account of the names that are kept from one table.
-
-    Attributes:
-        most: bytes that they may have together.
-        kept: bytes that they have so far.
-    """
-
-    most: int
-    kept: int = 0
-
-    def keep(self, name: AnyText) -> AnyText:
-        """The name, booked; raise ``LimitExceeded`` when all together are too long."""
-        self.kept += len(name)
-        if self.kept > self.most:
-            raise LimitExceeded(
-                "names_bytes",
-                f"the names of one table have more than {self.most} bytes (Limits.names_bytes)",
-            )
-        return name
 
 
 class Work(Struct):
@@ -243,10 +218,6 @@ class Budget(Struct):
                 f"{size} bytes are too many to be read as a whole in {self.limits.seconds:g} s; "
                 "raise Limits.seconds to read on",
             )
-
-    def names(self) -> NamesOfTable:
-        """An account for the names of one table."""
-        return NamesOfTable(self.limits.names_bytes)
 
     def check_image(self, stored: int, decoded: int) -> None:
         """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""

@@ -326,7 +326,8 @@ class FindingTally(Struct):
         root = common_folder(path for group in groups for path in group.modules)
         # In the order of ``grouped_findings`` otherwise.
         for group in sorted(
-            groups, key=lambda group: (_word(group) == _NOTE, -group.finding.verdict)
+            groups,
+            key=lambda group: (group.finding.level is Level.NOTE, -group.finding.verdict),
         ):
             word = _word(group)
             self._counts[word] += 1
@@ -391,11 +392,11 @@ def diagnostic(
         root: the folder of all artifacts, which long places leave out.
     """
     finding = group.finding
-    style = Style.FAIL if _word(group) == "error" else style_of(finding.verdict, finding.level)
+    word, headline = _word(group), group.headline
+    style = Style.FAIL if word == "error" else style_of(finding.verdict, finding.level)
     name = cells.only_target(group.cells)
-    headline = group.headline
     return Diagnostic(
-        _word(group),
+        word,
         style,
         finding.rule,
         headline.replace(THE_TARGET_HAS, f"{name} has") if name else headline,

@@ -113,10 +113,11 @@ def _for_integrated(image: ImageSignature) -> bool:
 def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature | None:
     """SASS for exactly this ``a`` target, else the highest SASS, then the same of PTX."""
     usable = [image for image in images if _usable(image, gpu)]
+    discrete = not gpus.is_tegra(gpu)
     for kind in (ImageKind.SASS, ImageKind.PTX):
         # max gives the first of equals, as the driver does
         of_kind = [image for image in usable if image.kind is kind]
-        if not gpus.is_tegra(gpu):
+        if discrete:
             # Which of sm_80 and sm_87 a desktop GPU gets was not measured; NVIDIA's libraries ship
             # both in one module for desktops, so that the documented one is taken to serve.
             of_kind = [image for image in of_kind if not _for_integrated(image)] or of_kind

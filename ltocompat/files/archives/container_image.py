@@ -37,11 +37,11 @@ from ltocompat.files.archives.tar import (
     tape_of,
     walk,
 )
-from ltocompat.files.byteview import ByteView, chunks, digest_of
+from ltocompat.files.byteview import ByteView, NamesOfTable, chunks, digest_of
 from ltocompat.files.first_bytes import names_image
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import ImageLayer, Skipped
-from ltocompat.model.limits import Budget, NamesOfTable
+from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 _MANIFEST, _INDEX, _LAYOUT = "manifest.json", "index.json", "oci-layout"

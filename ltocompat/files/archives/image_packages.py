@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ltocompat.files.archives.folder import MOST_RECORD
-from ltocompat.files.byteview import ByteView
-from ltocompat.model.limits import Budget, NamesOfTable
+from ltocompat.files.byteview import ByteView, NamesOfTable
+from ltocompat.model.limits import Budget
 
 _DPKG = "var/lib/dpkg/status"
 _LIST = re.compile(

@@ -56,7 +56,7 @@ _ANY = (b"",)
 _FETCH = "build or fetch it again (git lfs pull, where it is a pointer)"
 _OS_ABI, _MACHINE = 7, 18  # offsets, of e_ident's and of e_machine
 _HEAD = 4
-_PACKED = ("gz", "bz2", "xz", "zst")
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
 # ELF, PE, LLVM's bitcode, WebAssembly, Go's objects, what macOS has (mach-o/loader.h,
 # mach-o/fat.h), and imports of a DLL (Microsoft, "PE Format", import header).
 _OBJECTS = (
@@ -138,7 +138,7 @@ _PROMISES = (
     _Promise((".apk",), "a zip archive with files in it", _is_zip, (GZIP_MAGIC,)),
     _Promise((".conda",), "a conda package", _is_conda),
     _Promise(
-        (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", *(f".tar.{end}" for end in _PACKED)),
+        (".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", *map(".tar".__add__, _PACKED)),
         "a tar archive with files in it",
         _is_tar,
     ),
@@ -156,12 +156,7 @@ _PROMISES = (
         remedy=_FETCH,
     ),
     _Promise((".a", ".lib"), "a static library", _is_library, _ANY),
-    _Promise(
-        tuple(f".{end}" for end in _PACKED),
-        "a compressed file",
-        lambda view, _: packing_of(view) is not None,
-        _ANY,
-    ),
+    _Promise(_PACKED, "a compressed file", lambda view, _: packing_of(view) is not None, _ANY),
     _Promise(
         (".7z", ".rar", ".tar.lz", ".tar.lz4", ".tar.lzma", ".tar.z"),
         "an archive of a kind that ltocompat reads",

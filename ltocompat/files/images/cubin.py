@@ -167,7 +167,7 @@ class Cubin(Struct, frozen=True):
     def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
         """The kernels by name, each with the size of its code in bytes."""
         found: list[tuple[str, int]] = []
-        tables = [(s.type, s.offset, s.size, s.link) for s in self.budget.timed(self.sections)]
+        tables = [(s.type, s.offset, s.size, s.link) for s in self.sections]
         for names, rows in _symbol_tables(self.view, tables, self.budget):
             found += ((names.at(row[0]), row[5]) for row in _kernels(rows, self.budget))
         return tuple(found)
@@ -205,7 +205,7 @@ def kernel_names(
         Malformed: the header, the section table or a table of symbols does not fit into the bytes.
     """
     sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
-    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
+    tables = [(row[1], row[4], row[5], row[6]) for row in sections]
     found: list[str] = []
     for names, rows in _symbol_tables(view, tables, budget):
         if not (first and found):
@@ -221,7 +221,7 @@ def kernels_only_return(view: ByteView, budget: Budget, size: int | None = None)
     but for sm_87, whose kernels begin with a check.
     """
     sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
-    tables = [(row[1], row[4], row[5], row[6]) for row in budget.timed(sections)]
+    tables = [(row[1], row[4], row[5], row[6]) for row in sections]
     found = False
     for _, rows in _symbol_tables(view, tables, budget):
         for _, _, _, number, value, _ in _kernels(rows, budget):

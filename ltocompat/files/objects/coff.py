@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, NamesOfTable
 from ltocompat.files.first_bytes import COFF_MACHINES
 from ltocompat.files.objects.relocations import pointer_at
 from ltocompat.files.objects.structure import (
@@ -110,7 +110,7 @@ def read_sections(
         problems.append(f"the section table claims {count} rows, but only {fit} fit in the file")
     budget.check("sections", min(count, fit), "{size} sections are over Limits.sections")
     found = []
-    kept = budget.names()
+    kept = NamesOfTable(budget.limits.names_bytes)
     for index in budget.timed(range(min(count, fit))):
         row = _SECTION.unpack(view.read(start + index * _SECTION.size, _SECTION.size))
         raw, virtual, rva, size, offset, relocations, _, n_relocations, _, traits = row
@@ -244,7 +244,7 @@ class CoffHost(ObjectReader):
         undefined: set[str] = set()
         defined: set[str] = set()
         header = self._header
-        size, auxiliary, kept = header.layout.size, 0, self.budget.names()
+        size, auxiliary, kept = header.layout.size, 0, NamesOfTable(self.budget.limits.names_bytes)
         whole = self.view.sub(header.symbols, header.n_symbols * size).size
         sentence = "{size} symbols are over Limits.symbols"
         self.budget.check("symbols", header.n_symbols, sentence)

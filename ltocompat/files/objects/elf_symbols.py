@@ -8,7 +8,7 @@ from itertools import chain, compress, count
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView, occurrences
+from ltocompat.files.byteview import ByteView, NamesOfTable, occurrences
 from ltocompat.files.elf_layout import (
     SHN_UNDEF,
     SHT_DYNSYM,
@@ -94,7 +94,7 @@ class SymbolTable(Struct, frozen=True):
             positions.update(start - self.strings + position for position in found)
         if not positions:
             return
-        entry, kept = self.layout.size, self.budget.names()
+        entry, kept = self.layout.size, NamesOfTable(self.budget.limits.names_bytes)
         first = 0
         for piece in self._pieces():
             names = words_of(piece, 32)[:: entry // 4]
@@ -124,7 +124,7 @@ class SymbolTable(Struct, frozen=True):
     def exported_names(self) -> list[str]:
         """Names of the defined symbols that other files may bind to; of very many not all."""
         found: list[str] = []
-        kept = self.budget.names()
+        kept = NamesOfTable(self.budget.limits.names_bytes)
         for piece in self._pieces():
             for row in self.budget.timed(self.layout.iter_unpack(piece)):
                 name, info, other, section = row[:4] if self.bits == 64 else (row[0], *row[3:])

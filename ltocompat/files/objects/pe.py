@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView
+from ltocompat.files.byteview import ByteView, NamesOfTable
 from ltocompat.files.first_bytes import COFF_MACHINES
 from ltocompat.files.objects.coff import (
     FILE_HEADER,
@@ -209,7 +209,7 @@ class PeHost(ObjectReader):
             return []
         count, table = self.view.u32(start + 24), self._offset_of_rva(self.view.u32(start + 32))
         rows = range(min(count, _MAX_FUNCTIONS) if table is not None else 0)
-        kept = self.budget.names()
+        kept = NamesOfTable(self.budget.limits.names_bytes)
         names = (
             kept.keep(self._text_at_rva(self.view.u32((table or 0) + 4 * row))) for row in rows
         )

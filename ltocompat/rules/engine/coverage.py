@@ -310,12 +310,11 @@ def _of_kind(gpu: Gpu, groups: Iterable[ModuleGroup]) -> frozenset[int]:
 
     All of them, where no image is made for one of these: what serves it was made for the others.
     """
-    integrated = gpus.is_tegra(gpu.arch.number)
-    numbers = frozenset(each.arch.number for each in gpus_in_use()[:-1])
-    found = frozenset(number for number in numbers if gpus.is_tegra(number) is integrated)
+    integrated, used = gpus.is_tegra(gpu.arch.number), gpus_in_use()[:-1]
+    found = frozenset(each.arch.number for each in used if each.tegra is integrated)
     images = (image for group in groups for image in group.signature.images)
     made = any(image.arch is not None and image.arch.number in found for image in images)
-    return found if made else numbers
+    return found if made else frozenset(each.arch.number for each in used)
 
 
 def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from ltocompat.model.verdict import Finding
 from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine import picked_code
 from ltocompat.rules.engine.arch_parts import archs_of, stem
-from ltocompat.rules.engine.evaluate import Ruling, evaluate
+from ltocompat.rules.engine.evaluate import Ruling, evaluate, values_of
 from ltocompat.rules.engine.findings import finding_of, key_of
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.linker_traits import LinkerTraits
@@ -81,8 +81,9 @@ class Case(Struct, frozen=True):
     def rulings(
         self, requirements: Iterable[Requirement], linker: Release | None, *, offline: bool = False
     ) -> list[Ruling]:
-        """Hold requirements against the target; the arguments are those of ``evaluate``."""
-        return [evaluate(r, self.target, self.gpu, linker, offline=offline) for r in requirements]
+        """Hold requirements against the target; the arguments are those of ``values_of``."""
+        values = values_of(self.target, self.gpu, linker)
+        return [evaluate(each, values, offline=offline) for each in requirements]
 
     def findings(self, rulings: Iterable[Ruling]) -> tuple[Finding, ...]:
         """The findings behind the rulings that have a message."""

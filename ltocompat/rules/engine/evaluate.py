@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import LONGEST_HEADLINE, THE_TARGET_HAS, Verdict
 from ltocompat.rules.rule import CompatUse, Component, Requirement
 
+Values = Mapping[Component, DriverVersion | Release | CompatUse | None]
 _CLAUSE_END = re.compile(r": |; | \(|, (?:or|so that|which|and|but) ")
 
 
@@ -32,25 +34,16 @@ class Ruling(Struct, frozen=True, cache_hash=True, gc=False):
     headline: str = ""
 
 
-def evaluate(
-    requirement: Requirement,
-    target: Target,
-    gpu: Gpu | None,
-    linker: Release | None,
-    *,
-    offline: bool = False,
-) -> Ruling:
+def evaluate(requirement: Requirement, values: Values, *, offline: bool = False) -> Ruling:
     """Hold a requirement against a target.
 
     Args:
         requirement: what is asked.
-        target: where the code is going, with one version of each part at most.
-        gpu: the GPU; None where the target names none.
-        linker: the release of the linker at hand; None where none is known.
-        offline: it is nvlink.
+        values: what the target says, see ``values_of``.
+        offline: its linker is nvlink.
     """
     component = requirement.component
-    value = _value(component, target, gpu, linker)
+    value = values.get(component)
     if value is None and component not in (Component.NONE, Component.OPTIONS):
         return Ruling(requirement, Verdict.OK if component is Component.COMPAT else None)
     verdict = requirement.constraint.judge(value)
@@ -94,23 +87,24 @@ def _joined(subject: str, consequence: str, short: str) -> tuple[str, str]:
     return whole, f"{subject}: {short}" if short else ""
 
 
-def _value(
-    component: Component, target: Target, gpu: Gpu | None, linker: Release | None
-) -> DriverVersion | Release | CompatUse | None:
-    """The value of a target on a component; None where it says nothing of it."""
+def values_of(target: Target, gpu: Gpu | None, linker: Release | None) -> Values:
+    """The values of a target by component; None, or no entry, where it says nothing of one.
+
+    Args:
+        target: where the code is going, with one version of each part at most.
+        gpu: the GPU; None where the target names none.
+        linker: the release of the linker at hand; None where none is known.
+    """
     kernel = target.driver.value if target.driver else None
-    match component:
-        case Component.DRIVER:
-            return kernel if target.compat is None else _driver_of_compat(target.compat.value)
-        case Component.KERNEL:
-            return None if gpu is None else kernel
-        case Component.LINKER:
-            return linker
-        case Component.NVRTC:
-            return target.nvrtc.value if target.nvrtc else None
-        case Component.COMPAT if target.compat and gpu:
-            return CompatUse(target.compat.value, kernel, gpu, target.system.name)
-    return None
+    compat = target.compat.value if target.compat else None
+    use = CompatUse(compat, kernel, gpu, target.system.name) if compat and gpu else None
+    return {
+        Component.DRIVER: kernel if compat is None else _driver_of_compat(compat),
+        Component.KERNEL: None if gpu is None else kernel,
+        Component.LINKER: linker,
+        Component.NVRTC: target.nvrtc.value if target.nvrtc else None,
+        Component.COMPAT: use,
+    }
 
 
 def _driver_of_compat(package: Release) -> DriverVersion | None:
