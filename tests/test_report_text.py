@@ -14,7 +14,6 @@ from ltocompat.report.text import (
     Few,
     binary_size,
     clip_place,
-    compression_label,
     escape,
     evidence_label,
     function_name,
@@ -64,9 +63,9 @@ def test_makers_are_named_with_what_the_bytes_say_and_nothing_more() -> None:
 
 
 def test_scrambling_is_said_with_the_compression() -> None:
-    assert compression_label(sass(Location("a"))) == "zstd"
-    assert compression_label(ltoir(Location("a"))) == "scrambled zstd"
-    assert compression_label(ltoir(Location("a"), compression=Compression.NONE)) == "scrambled"
+    assert sass(Location("a")).stored_as == "zstd"
+    assert ltoir(Location("a")).stored_as == "scrambled zstd"
+    assert ltoir(Location("a"), compression=Compression.NONE).stored_as == "scrambled"
 
 
 def test_few_keeps_so_many_distinct_values_and_says_that_there_were_more() -> None:

@@ -31,12 +31,14 @@ def schema(*, options: SchemaOptions) -> int:
 
     For example: ltocompat schema check
     """
-    from ltocompat.report.schema import DOCUMENTS, schema_text
+    from ltocompat.report.schema import DOCUMENTS
+    from ltocompat.report.schema import schema as schema_of
 
     if choose("VERB", options.name, (*DOCUMENTS, _POLICY)) == _POLICY:
         from ltocompat.commands.policy.key_list import schema as policy_schema
 
-        sys.stdout.write(json.dumps(policy_schema(), indent=2) + "\n")
+        found = policy_schema()
     else:
-        sys.stdout.write(schema_text(options.name))
+        found = schema_of(options.name)
+    sys.stdout.write(json.dumps(found, indent=2) + "\n")
     return 0

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ltocompat.files.byteview import NamesOfTable
-
-if TYPE_CHECKING:
-    from ltocompat.model.limits import Budget
+from ltocompat.model.limits import Budget
 
 MAGIC = b"\x7fELF"
 EM_386, EM_PPC64, EM_ARM, EM_X86_64, EM_AARCH64, EM_CUDA, EM_RISCV = 3, 21, 40, 62, 183, 190, 243

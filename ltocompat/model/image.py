@@ -237,6 +237,13 @@ class Image(Tabular, frozen=True):
             return self.arch
         return self.cubin.virtual_arch if self.cubin else None
 
+    @property
+    def stored_as(self) -> str:
+        """``none``, ``zstd``, ``scrambled zstd``."""
+        plain = self.scrambled and self.compression is Compression.NONE
+        words = ("scrambled" if self.scrambled else "", "" if plain else str(self.compression))
+        return " ".join(filter(None, words))
+
 
 class Module(Tabular, frozen=True):
     """The images of which a driver or a linker picks one for a GPU.

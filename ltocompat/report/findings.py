@@ -40,13 +40,7 @@ from ltocompat.report.document import (
     separated,
     style_of,
 )
-from ltocompat.report.text import (
-    clip,
-    common_folder,
-    first_clauses,
-    function_name,
-    truncate,
-)
+from ltocompat.report.text import clip, common_folder, first_clauses, function_name, truncate
 from ltocompat.rules.prose import rule_prose
 
 FindingRecord = Target | Result | Required | PolicyLines | Failure

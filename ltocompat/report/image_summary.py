@@ -15,7 +15,6 @@ from ltocompat.report.document import Code, Items, separated
 from ltocompat.report.text import (
     Few,
     binary_size,
-    compression_label,
     evidence_label,
     fold_archs,
     kind_label,
@@ -45,7 +44,7 @@ _KEYS: dict[str, Callable[[Image], Key]] = {
     "kind": lambda image: (makers_label(image.made_by), needs_label(image.needs)),
     "arch": lambda image: (str(image.arch) if image.arch else "-",),
     "section": lambda image: (image.section or "-",),
-    "compression": lambda image: (compression_label(image),),
+    "compression": lambda image: (image.stored_as,),
 }
 
 GROUPS = tuple(_KEYS)
@@ -93,7 +92,7 @@ class SummaryRow(Struct):
         self.evidence.add(*filter(None, [truncate(evidence_label(image.made_by))]))
         self.needs.add(*filter(None, [truncate(needs_label(image.needs))]))
         self.archs.add(*filter(None, [image.arch]))
-        self.compressions.add(compression_label(image))
+        self.compressions.add(image.stored_as)
 
     def count(self, image: Image, registered: bool | None) -> None:  # noqa: FBT001 - a fact, no switch
         """Count one image."""

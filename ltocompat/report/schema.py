@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
@@ -78,11 +77,6 @@ def schema(name: str) -> dict[str, Any]:
         **parts.pop(document.__name__),
         "$defs": parts,
     }
-
-
-def schema_text(name: str) -> str:
-    """The JSON Schema of a document as text, as ``schemas/`` holds it."""
-    return json.dumps(schema(name), indent=2) + "\n"
 
 
 def _records(kind: Any) -> Iterator[type[Record]]:  # noqa: ANN401 - a type hint

@@ -10,18 +10,15 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import IO, TextIO
 
 from msgspec import Struct
 
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Progress
 from ltocompat.model.watchdog import at_each_look
+from ltocompat.report import Writable
 from ltocompat.report.text import binary_size, clip_middle, escape
-
-if TYPE_CHECKING:
-    from ltocompat.report import Writable
-
 
 PIPED = 200
 """Columns of lines where there is no terminal."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.generic import T
-from ltocompat.model.image import Compression, Image, ImageKind, Needs, Producer
+from ltocompat.model.image import Image, ImageKind, Needs, Producer
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
@@ -205,13 +205,6 @@ def kind_label(image: Image) -> str:
     if image.kind is ImageKind.UNKNOWN and image.kind_number is not None:
         return f"{image.kind} {image.kind_number:#x}"
     return str(image.kind)
-
-
-def compression_label(image: Image) -> str:
-    """``none``, ``zstd``, ``scrambled zstd``."""
-    plain = image.scrambled and image.compression is Compression.NONE
-    words = ("scrambled" if image.scrambled else "", "" if plain else str(image.compression))
-    return " ".join(filter(None, words))
 
 
 def makers_label(makers: tuple[Producer, ...]) -> str:

@@ -539,12 +539,12 @@ class _FileWalk(Struct, Generic[D], frozen=True):
     def _host_and_code(self, view: ByteView, place: Location) -> Iterator[Stored | Module]:
         host = read_host(view, self.budget)
         if host is None:
-            head = view.peek(0, len(CUBIN))
-            if head.startswith(ELF) and head != CUBIN:
+            head = view.peek(0, ptx.HEAD_SIZE)
+            if head.startswith(ELF) and not head.startswith(CUBIN):
                 yield Skipped(place, "its ELF header is truncated or damaged", view.size)
             elif lost_pe_header(view, place.innermost):
                 yield Skipped(place, "its PE header is truncated or damaged", view.size)
-            whole = _whole_file(view, place, self.budget)
+            whole = _whole_file(head, view, place, self.budget)
             found = FatbinWalk(view, place, host, self.budget) if whole is None else (whole,)
             stored = None
             for stored in found:
@@ -585,9 +585,10 @@ def _texts(view: ByteView, place: Location, budget: Budget) -> Iterator[HostBina
         yield HostBinary(place=place, format="data", machine="", type="unknown", ptx_texts=texts)
 
 
-def _whole_file(view: ByteView, place: Location, budget: Budget) -> StoredModule | None:
-    """PTX text and Tile IR, which are recognised only as files of their own."""
-    head = view.peek(0, ptx.HEAD_SIZE)
+def _whole_file(
+    head: bytes, view: ByteView, place: Location, budget: Budget
+) -> StoredModule | None:
+    """PTX text and Tile IR, which are recognised only as files of their own, by their head."""
     if ptx.sniff(head):
         kind = ImageKind.PTX
     elif head.startswith(TILEIR):

@@ -30,20 +30,16 @@ class LinkServer(serving.Server):
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
         """See ``Server``; only what is not the usual is in a reply."""
-        reply: Reply = {}
-        return reply, self._link(message, reply)
-
-    def _link(self, message: Message, reply: Reply) -> bytes:
-        """Call the library, and write what it did into ``reply``; returns the output to keep."""
         named, options, complete, keep_output, kernels = message.fields
         linker = self._linker
+        reply: Reply = {}
         self.at(protocol.AT_CREATE)
         start = perf_counter()
         code, handle, log = linker.create(options)
         reply["create"] = _microseconds(start)
         if code:
             reply.update(step=protocol.AT_CREATE, code=code, error=self._cut(log.encode()))
-            return b""
+            return reply, b""
         output = b""
         if self._added(handle, named, message.pieces, reply) and complete:
             want = "Ptx" if "-ptx" in options else "Cubin"
@@ -53,7 +49,8 @@ class LinkServer(serving.Server):
                 reply[name] = self._cut(text)
         self.at(protocol.AT_DESTROY)
         linker.destroy(handle)
-        return output if keep_output and len(output) <= self.limits.output_bytes else b""
+        kept = keep_output and len(output) <= self.limits.output_bytes
+        return reply, output if kept else b""
 
     def _added(
         self, handle: int, named: list[tuple[str, int]], pieces: Sequence[bytes], reply: Reply

@@ -17,7 +17,6 @@ from ltocompat.model.diff import Metadata
 from ltocompat.model.image import (
     KERNEL_KINDS,
     Artifact,
-    Compression,
     HostBinary,
     Image,
     ImageKind,
@@ -207,7 +206,7 @@ class Side:
             file.note("isa", kind, f"PTX ISA {image.needs.ptx_isa}", at)
         if image.needs.tile_ir:
             file.note("isa", kind, f"Tile IR {image.needs.tile_ir}", at)
-        file.note("compression", kind, _compression(image), at)
+        file.note("compression", kind, image.stored_as, at)
         file.stored[kind] += image.stored_size or 0
         if image.kind in KERNEL_KINDS:
             self._kernels(image, file)
@@ -266,14 +265,6 @@ def _merged(groups: Iterable[ModuleGroup]) -> list[ModuleGroup]:
         first = found.setdefault((group.signature, group.inner), replace(group, count=0, places=[]))
         first.count += group.count
     return list(found.values())
-
-
-def _compression(image: Image) -> str:
-    if not image.scrambled:
-        return str(image.compression)
-    if image.compression is Compression.NONE:
-        return "scrambled"
-    return f"scrambled {image.compression}"
 
 
 def _relative(path: str, roots: Sequence[str]) -> str:

@@ -9,7 +9,14 @@ from typing import Generic
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
-from ltocompat.model.diff import DRIVER_ROSE, LOST_ARCH, LOST_PTX, NVJITLINK_ROSE, Change
+from ltocompat.model.diff import (
+    DRIVER_ROSE,
+    LOST_ARCH,
+    LOST_PTX,
+    NVJITLINK_ROSE,
+    Change,
+    DiffSummary,
+)
 from ltocompat.model.generic import grouped
 from ltocompat.model.requirement import Required, Service
 from ltocompat.model.target import DriverVersion
@@ -34,7 +41,7 @@ def floor_moves(old: Required, new: Required, imports: _Imports) -> Iterator[Cha
 def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
     """The floors of links, those of single GPUs, and of imports; links ask for imports, too."""
     rose = _rose(_bounds(old), _bounds(new))
-    texts = _linker_text(old), _linker_text(new)
+    texts = linker_text(old), linker_text(new)
     if texts[0] != texts[1]:
         yield Change("nvjitlink", "", "", *texts, 1, NVJITLINK_ROSE if rose else None)
     served = _served(old, new)
@@ -72,7 +79,8 @@ def _release(release: Release | None) -> tuple[str] | None:
     return None if release is None else (str(release),)
 
 
-def _linker_text(code: Required) -> tuple[str, ...] | None:
+def linker_text(code: Required | DiffSummary) -> tuple[str, ...] | None:
+    """The nvJitLink that code needs: possibly and surely; None where it needs none."""
     floor = code.nvjitlink
     if floor is None:
         return (_NONE_KNOWN,) if code.nvjitlink_beyond else None

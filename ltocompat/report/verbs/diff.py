@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ltocompat.commands.comparison.requirement_changes import linker_text
 from ltocompat.model.arch import SmArch
 from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
 from ltocompat.model.projection import project
@@ -85,7 +86,7 @@ def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, ...]]:
     yield ("images", *(f"{side.images:,} ({binary_size(side.stored)})" for side in sides))
     if old.kernels is not None:
         yield ("kernels compared", *(f"{side.kernels or 0:,}" for side in sides))
-    yield ("nvJitLink from", *(_linker(side) for side in sides))
+    yield ("nvJitLink from", *(", ".join(linker_text(side) or "-") for side in sides))
     if old.imports or new.imports:
         yield ("nvJitLink for imports", *(str(side.imports or "-") for side in sides))
     yield ("driver for SASS", *(str(side.driver_sass or "-") for side in sides))
@@ -96,16 +97,6 @@ def _sides(old: DiffSummary, new: DiffSummary) -> Iterator[tuple[str, ...]]:
 def _package(side: DiffSummary) -> str:
     metadata = side.metadata
     return f"{metadata.name} {metadata.version}" if metadata else "-"
-
-
-def _linker(side: DiffSummary) -> str:
-    floor = side.nvjitlink
-    if floor is None:
-        return "none that is known" if side.nvjitlink_beyond else "-"
-    if floor.exact:
-        return str(floor.possible)
-    sure = f"{floor.sure} surely" if floor.sure else "perhaps newer than all known ones"
-    return f"{floor.possible} possibly, {sure}"
 
 
 def _row(change: Change) -> tuple[str, ...]:

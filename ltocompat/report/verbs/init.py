@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
+from ltocompat.commands.init import PolicyDraft
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable, answers
 from ltocompat.report.text import escape
-
-if TYPE_CHECKING:
-    from ltocompat.commands.init import PolicyDraft
 
 CI = {
     "github": ".github/workflows/release.yml, after the packages are in dist/",

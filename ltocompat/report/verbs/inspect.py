@@ -45,7 +45,6 @@ from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, Sum
 from ltocompat.report.text import (
     Firsts,
     binary_size,
-    compression_label,
     evidence_label,
     kind_label,
     makers_label,
@@ -186,7 +185,7 @@ def _image_row(image: Image, registered: bool | None) -> Row:  # noqa: FBT001 - 
         kind_label(image),
         str(image.arch) if image.arch else "-",
         made_by,
-        compression_label(image),
+        image.stored_as,
         {True: "yes", False: "no", None: "unknown"}[registered],
         stored_size(image.stored_size),
         Code(image.place),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from ltocompat.commands.survey.answer_values import SurveyReport
+from ltocompat.commands.survey.run import Tally
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable, answers
 from ltocompat.report.text import binary_size, escape
-
-if TYPE_CHECKING:
-    from ltocompat.commands.survey.answer_values import SurveyReport
-    from ltocompat.commands.survey.run import Tally
 
 _WIDTH = 80
 _VERDICTS = ("fail", "unknown", "undocumented", "jit", "ok")

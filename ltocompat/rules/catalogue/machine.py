@@ -6,23 +6,20 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import product
-from typing import TYPE_CHECKING
 
 from ltocompat.facts import horizon
 from ltocompat.facts.coherence import part_pair
 from ltocompat.facts.drivers import branch_end, branch_of, driver_branches
 from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
+from ltocompat.model.environment import Environment, InstalledPackage
 from ltocompat.model.errors import UsageError
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release, makers, picked
 from ltocompat.rules.picked import Found
 from ltocompat.rules.rule import Problem, rule
-
-if TYPE_CHECKING:
-    from ltocompat.model.environment import Environment, InstalledPackage
-    from ltocompat.targets.versions.container import ContainerHost
+from ltocompat.targets.versions.container import ContainerHost
 
 _REQUIRE_VARIABLE = re.compile(r"NVIDIA_REQUIRE_\w+")
 # NVML names brands of older GPUs only; of the others their names tell that they are no GeForce.

@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.structure import ObjectReader
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 from ltocompat.model.linker import Linker, Tool
-
-if TYPE_CHECKING:
-    from ltocompat.files.objects.structure import ObjectReader
 
 _NVLINK = b"\0Cuda linker\0"
 _BANNER = b"Cuda compilation tools, release "
