@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import random
 import struct
+import zipfile
+from pathlib import Path
 
 import pytest
 from elf_writer import (
+    CUDA,
     DT_RELASZ,
+    ET_DYN,
+    ET_REL,
+    X86_64,
+    Part,
     addends_in_place,
+    elf,
     linked,
     object_file,
     two_device_links,
 )
+from samples import FOLDER
 
+from ltocompat import inspect
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import read_host
+from ltocompat.files.objects import is_plain_object, read_host
 from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.location import Location
+from ltocompat.scan import walk
 
 
 def read(data: bytes, budget: Budget | None = None) -> ObjectFile:
@@ -150,3 +161,41 @@ def test_seeded_mutations_end_well(name: str, step: int) -> None:
             offset = rng.randrange(len(changed))
             changed[offset] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
         survives(bytes(changed))
+
+
+def plain_object(data: bytes, machine: int = X86_64, kind: int = ET_REL) -> bytes:
+    return elf([Part(".rodata", data)], kind, machine)
+
+
+NAMES = (
+    *(".nv_fatbin", "__nv_relfatbin", ".nvFatBinSegment", "__cudaRegisterLinkedBinary_x"),
+    *("__fatbinwrap_x", "nvJitLinkCreate", "__nvJitLinkCreate_12_4", "libcudart.so.12"),
+    *("libnvrtc.so.12", "libnppc.so.12", "libnccl.so.2", "libmathdx.so", "/cudart.shm.%x"),
+    *("NVJITLINK_TRACE_MESSAGES", "nvrtc: error: failed to load builtins", ".version 8.0"),
+)
+MAGICS = ("50ed55ba", "ed434e7f", "28b52ffd", "7f454c46020101")
+
+
+def test_an_object_of_a_static_library_is_passed_over_only_if_nothing_in_it_counts() -> None:
+    plain = plain_object(b"text\0" * 40)
+    told = [*map(str.encode, NAMES), *map(bytes.fromhex, MAGICS)]
+    others = [plain_object(b"\0text\0" + part + b"\0") for part in told]
+    others += [plain_object(b"", CUDA), plain_object(b"", kind=ET_DYN)]
+    others += [plain[:7] + b"\x33" + plain[8:]]  # the OS ABI of a cubin
+    others += [plain[:-1], plain[:63], plain_object(bytes(1 << 20))]
+    assert is_plain_object(ByteView.of(plain))
+    assert not any(is_plain_object(ByteView.of(data)) for data in others)
+
+
+def test_what_is_passed_over_is_what_readers_say_nothing_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "objects.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("plain.o", plain_object(b"text\0" * 40))
+        for file in sorted((FOLDER / "objects").iterdir()):
+            archive.write(file, file.name)
+    records = [list(map(repr, inspect(path, jobs=1)))]
+    monkeypatch.setattr(walk, "is_plain_object", lambda _: False)
+    records.append(list(map(repr, inspect(path, jobs=1))))
+    assert records[0] == records[1]

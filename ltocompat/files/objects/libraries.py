@@ -46,6 +46,8 @@ _BANNER_TEXT = re.compile(
 # In a cubin's tkinfo note the name of its tool stands right before the banner.
 _TOOLS = (b"ptxas\0", b"nvlink\0", b"finalizer\0", b"nvasm_internal\0", b"tileiras\0")
 _LINUX_STARTS = (b"libcu", b"libnv", b"libnpp", b"libnccl", b"libmathdx")
+NAMES_IN_ELF = (*_LINUX_STARTS, *_STATIC_MARKS, PTX)
+"""All of these that a copy or a use of a CUDA library in an ELF file has one of."""
 _WINDOWS_STARTS = tuple(
     b"nvcuda cudart nvrtc nvvm nvJitLink nvfatbin cublas cudnn cudss cufft cupti curand cusolver "
     b"cusparse cutensor npp nvcomp nvjpeg nvtiff".split()
