@@ -36,8 +36,9 @@ PAIRS = {
         {"NJL-01", "NJL-06", "PTX-01", "DRV-03"},
         {"LTO-15"},
     ),
-    # The variant for CUDA 12.8 is new, and so are libraries that need nvJitLink.
-    ("bitsandbytes==0.44.1", "bitsandbytes==0.46.0"): ({"DRV-03", "PKG-01"}, set()),
+    # The variant for CUDA 12.8 is new, and so are libraries that need nvJitLink. Both releases
+    # need libraries of CUDA 11 and 12, and their metadata allow a torch for CUDA 13.
+    ("bitsandbytes==0.44.1", "bitsandbytes==0.46.0"): ({"DRV-03", "PKG-01"}, {"PKG-01"}),
     # SASS for sm_100 is new in it, which the driver is too old for, as for the PTX picked before.
     ("cupy-cuda12x==13.3.0", "cupy-cuda12x==14.0.0"): (set(), {"DRV-03"}),
     ("nvidia-curand-cu12==10.3.5.147", "nvidia-curand-cu12==10.3.10.19"): (set(), {"DRV-03"}),

@@ -38,15 +38,10 @@ def check(path: Path, target: str, **options: object) -> list[Result]:
 @pytest.mark.parametrize("driver", ["580.95.05", "615"])
 def test_a_library_that_is_sound_raises_no_alarm(requirement: str, name: str, driver: str) -> None:
     found = check(library(requirement, name), f"driver={driver},gpu=h100+rtx4090")
-    # cuSPARSELt 0.10 has one kernel for the H100 only as PTX 9.2, which driver 580 doesn't know.
-    hit = ("libcusparseLt.so.0", "580.95.05", "h100")
+    # The one kernel that cuSPARSELt 0.10 has for the H100 only as PTX 9.2, which driver 580 doesn't
+    # know, is a note: the library chooses its kernels by the GPU.
     for result in found:
-        if (name.rsplit("/", maxsplit=1)[-1], driver, str(result.gpu)) == hit:
-            assert [finding.rule for finding in result.findings if finding.level == "error"] == [
-                "PTX-01"
-            ]
-        else:
-            assert result.verdict in (Verdict.OK, Verdict.JIT), result.findings
+        assert result.verdict in (Verdict.OK, Verdict.JIT), result.findings
 
 
 def test_cublaslt_is_ok_on_an_h100_and_on_a_b200_but_for_one_empty_kernel() -> None:
