@@ -54,14 +54,13 @@ def test_cublaslt_is_ok_on_an_h100_and_on_a_b200_but_for_one_empty_kernel() -> N
     assert "PTX 9.3 needs driver >= 610" in note.message
 
 
-def test_cusolver_has_eight_modules_for_sm_120_only_as_ptx_9_4() -> None:
+def test_ptx_9_4_of_cusolver_that_is_for_other_gpus_is_a_note_on_sm_120() -> None:
+    """Eight modules hold geqr4 and getf5 for one GPU each; PTX makes them fit sm_120, too."""
     path = library("nvidia-cusolver==12.4.1.2", "nvidia/cu13/lib/libcusolver.so.12")
     (result,) = check(path, "driver=580.95.05,gpu=sm_120")
-    (finding,) = (
-        each_finding for each_finding in result.findings if each_finding.verdict is Verdict.FAIL
-    )
-    assert (finding.rule, finding.module_count) == ("PTX-01", 8)
-    assert finding.message.startswith("PTX 9.4")
+    (finding,) = (each for each in result.findings if each.rule == "PTX-01")
+    assert (result.verdict, finding.verdict) == (Verdict.OK, Verdict.OK)
+    assert (finding.module_count, finding.message.split(" needs ")[0]) == (8, "PTX 9.4")
 
 
 @pytest.mark.parametrize(
@@ -81,10 +80,13 @@ def test_cuvs_needs_nvjitlink_13_3_as_a_trial_shows(
     assert result.verdict is verdict
     loud = [finding for finding in result.findings if finding.level != "note"]
     # It also imports the functions of 13.3, which older ones don't have.
-    table = {Verdict.FAIL: [("LTO-01", 1549), ("NJL-01", 0)], Verdict.UNKNOWN: [("LTO-01", 1549)]}
-    assert [(each_finding.rule, each_finding.module_count) for each_finding in loud] == table.get(
-        verdict, []
-    )
+    # A release newer than the tables may have made it: a trial rules that out.
+    table = {
+        Verdict.FAIL: [("LTO-01", 1549), ("NJL-01", 0)],
+        Verdict.UNKNOWN: [("LTO-01", 1549)],
+        Verdict.OK: [] if trial_link else [("LTO-18", 1549)],
+    }
+    assert [(each.rule, each.module_count) for each in loud] == table[verdict]
 
 
 def test_require_prints_both_floors_and_after_a_trial_the_one_that_is_proved() -> None:
