@@ -27,6 +27,7 @@ from pathlib import Path
 
 import lz4.block
 import lz4.frame
+import packages_made
 from container_images_made import archive, docker_archive, oci_layout
 from elf_writer import (
     CUDA,
@@ -83,7 +84,7 @@ from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import LEVELS, Coverage, Finding, Result, Verdict
-from ltocompat.packages import conda, rpm
+from ltocompat.packages import conda, debian, rpm
 from ltocompat.packages.metadata import python_and_platforms, read_metadata, read_tags
 from ltocompat.packages.python_packages import read_installed, read_wheel
 from ltocompat.packages.reading import owner, package_in, package_of
@@ -436,6 +437,17 @@ def _conda(data: bytes) -> object:
     return _means(conda.read(ByteView.of(data), "x-1.0-0.conda", _budget()))
 
 
+def _debian(data: bytes) -> object:
+    return _means(debian.read(ByteView.of(data), "x_1.0-1_amd64.deb", _budget()))
+
+
+def _debians() -> Iterator[bytes]:
+    needs = (
+        "libcufft11 (>= 11), libcublas-12-4 | libnvjitlink12, libc6, cuda-libraries-12-4"
+    )
+    yield packages_made.debian(Path(folder()), {"./x": b""}, needs).read_bytes()
+
+
 def _rpm(data: bytes) -> object:
     _container(RpmFormat())(data)
     return _means(rpm.read(ByteView.of(data), "x-1.0-1.x86_64.rpm", _budget()))
@@ -767,6 +779,7 @@ READERS: dict[str, Reader] = {
     ),
     "compressed": Reader(_container(CompressedFormat()), _streams, ("files.archives.compressed",)),
     "containers": Reader(_records, _nested, _UNPACKING, wraps=True),
+    "debian": Reader(_debian, _debians, ("packages.debian", "packages.members")),
     "rpm": Reader(_rpm, _rpms, ("files.archives.rpm", "packages.rpm")),
     "conda": Reader(_conda, _conda_packages, ("packages.conda", "packages.members")),
     "wheel": Reader(_wheel, _wheels, ("packages.declared",)),
