@@ -442,9 +442,7 @@ def _debian(data: bytes) -> object:
 
 
 def _debians() -> Iterator[bytes]:
-    needs = (
-        "libcufft11 (>= 11), libcublas-12-4 | libnvjitlink12, libc6, cuda-libraries-12-4"
-    )
+    needs = "libcufft11 (>= 11), libcublas-12-4 | libnvjitlink12, libc6, cuda-libraries-12-4"
     yield packages_made.debian(Path(folder()), {"./x": b""}, needs).read_bytes()
 
 
