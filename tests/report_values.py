@@ -30,7 +30,7 @@ from ltocompat.model.image import (
     Skipped,
 )
 from ltocompat.model.location import Location
-from ltocompat.report import Failure, Options, Report, write
+from ltocompat.report import Failure, Options, Report, writer
 from ltocompat.report.streams import PIPED
 
 PTXAS = Producer(Role.COMPILER, "ptxas", "13.0.88", (Release(13, 0),), "tkinfo note")
@@ -179,7 +179,7 @@ def written(
 ) -> str:
     """The text of a report."""
     stream = io.StringIO()
-    write(form, report, records, stream, options or Options())
+    writer(form)(report, records, stream, options or Options())
     return stream.getvalue()
 
 

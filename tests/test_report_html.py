@@ -18,7 +18,7 @@ from verdict_values import H100, L4, PROD, finding, result
 
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
-from ltocompat.report import Failure, Options, write
+from ltocompat.report import Failure, Options, writer
 from ltocompat.report.findings import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.prose import rules
@@ -26,7 +26,7 @@ from ltocompat.rules.prose import rules
 
 def page_of(records: Iterable[FindingRecord]) -> Page:
     stream = io.StringIO()
-    write("html", REPORT, records, stream, Options())
+    writer("html")(REPORT, records, stream, Options())
     return Page(stream.getvalue())
 
 
@@ -201,6 +201,6 @@ def test_files_without_device_code_are_counted() -> None:
 )
 def test_a_tab_shows_project_version_and_the_day(path: str, project: str) -> None:
     stream = io.StringIO()
-    write("html", REPORT, [PROD, result(Verdict.OK, PROD, H100, path=path)], stream, Options())
+    writer("html")(REPORT, [PROD, result(Verdict.OK, PROD, H100, path=path)], stream, Options())
     (title,) = re.findall(r"<title>(.*?)</title>", stream.getvalue())
     assert re.fullmatch(rf"{re.escape(project)}, 20\d\d-\d\d-\d\d: ltocompat", title)

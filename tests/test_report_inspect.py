@@ -248,7 +248,7 @@ def test_ten_thousand_more_images_take_no_more_memory(distinct: int, by: str) ->
 
 @pytest.mark.parametrize("form", ["json", "table"])
 def test_listing_a_thousand_images_holds_none_of_them(form: str) -> None:
-    from ltocompat.report import write
+    from ltocompat.report import writer
 
     class Nowhere:
         def write(self, text: str, /) -> None:
@@ -256,10 +256,10 @@ def test_listing_a_thousand_images_holds_none_of_them(form: str) -> None:
 
     # Held, they take more than 700 kB, beside the rules' code of 64 signatures.
     warm = (record for record in many(1_000, 3) if not isinstance(record, Skipped))
-    write(form, REPORT, warm, Nowhere(), Options(images=True))  # imports, and what is kept anyway
+    writer(form)(REPORT, warm, Nowhere(), Options(images=True))  # imports, and what is kept anyway
     records = (record for record in many(1_000, 3) if not isinstance(record, Skipped))
     tracemalloc.start()
-    write(form, REPORT, records, Nowhere(), Options(images=True))
+    writer(form)(REPORT, records, Nowhere(), Options(images=True))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 << 19

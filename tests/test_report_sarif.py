@@ -22,7 +22,7 @@ from ltocompat.commands.policy.reading import read_policy
 from ltocompat.model.location import Location
 from ltocompat.model.target import PolicyLines
 from ltocompat.model.verdict import Result, Verdict
-from ltocompat.report import Failure, Options, write
+from ltocompat.report import Failure, Options, writer
 from ltocompat.report.findings import FindingRecord
 from ltocompat.report.formats import sarif
 from ltocompat.report.verbs.check import REPORT
@@ -42,7 +42,7 @@ CASES: dict[str, list[FindingRecord]] = {
 def run_of(records: Iterable[FindingRecord]) -> Any:
     """The one run of the log, which is valid."""
     stream = io.StringIO()
-    write("sarif", REPORT, records, stream, Options())
+    writer("sarif")(REPORT, records, stream, Options())
     return valid_run(stream.getvalue())
 
 

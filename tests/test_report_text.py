@@ -8,7 +8,7 @@ from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Compression, Producer, Role
 from ltocompat.model.location import Location
-from ltocompat.report import Options, Report, write
+from ltocompat.report import Options, Report, writer
 from ltocompat.report.document import Column, Table
 from ltocompat.report.text import (
     Few,
@@ -83,7 +83,7 @@ def test_a_word_that_a_table_breaks_begins_no_line_with_a_command() -> None:
     tables = [Table(columns, (("x", cell),)) for cell in cells]
     report = Report[object](lambda *_: iter(tables), lambda *_: iter(()))
     text = StringIO()
-    write("table", report, (), text, Options(width=40))
+    writer("table")(report, (), text, Options(width=40))
     assert "set-output" in text.getvalue()
     assert not any(line.lstrip().startswith("::") for line in text.getvalue().splitlines())
 

@@ -22,7 +22,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, UnconfinedTrial
 from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
-from ltocompat.report import FORMATS, Options, Report, Writable, write, writer
+from ltocompat.report import FORMATS, Options, Report, Writable, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
 from ltocompat.report.streams import Answer, AnswerLost, ProgressLine, flush_answer, terminal_width
 
@@ -284,10 +284,10 @@ def write_all(
         kept = list(records) if files else records
         for name, path, file in files:
             with writing(path):
-                write(name, report, kept, file, replace(options, width=None, color=False))
+                writer(name)(report, kept, file, replace(options, width=None, color=False))
                 file.flush()
     (name,) = (request.name for request in requests if request.file is None)
-    write(name, report, kept, output, options)
+    writer(name)(report, kept, output, options)
 
 
 def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[StrPath]) -> None:

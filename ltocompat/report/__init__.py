@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ltocompat.model.row import Row, Tabular
     from ltocompat.report.document import Block
 
-__all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "write", "writer"]
+__all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "writer"]
 
 FORMATS = ("table", "json", "markdown")
 """The formats of every verb; each is a module of that name in ``formats``, with ``write``."""
@@ -176,17 +176,10 @@ def rows_document(
 
 
 def writer(name: str) -> Callable[[Any, Iterable[Any], Writable, Options], None]:
-    """Return the function that writes records in the format called ``name``, one of ``FORMATS``."""
+    """Return the function that writes a report of records in the format called ``name``."""
     write_in = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}").write
     if name in _OF_RECORDS:
         return write_in  # type: ignore[no-any-return]
     return lambda report, records, stream, options: write_in(  # noqa: ARG005 - all are called alike
         report.sorted_records(records), stream
     )
-
-
-def write(
-    name: str, report: Report[Any], records: Iterable[Any], stream: Writable, options: Options
-) -> None:
-    """Write ``records`` in the format called ``name``, one of ``FORMATS``."""
-    writer(name)(report, records, stream, options)

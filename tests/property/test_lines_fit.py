@@ -8,7 +8,7 @@ from io import StringIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat.report import Options, Report, write
+from ltocompat.report import Options, Report, writer
 from ltocompat.report.document import (
     Block,
     Code,
@@ -51,7 +51,7 @@ def lines_of(block: Block, width: int | None) -> list[str]:
 
     stream = StringIO()
     report: Report[object] = Report(blocks, blocks)  # type: ignore[arg-type]
-    write("table", report, [], stream, Options(width=width))
+    writer("table")(report, [], stream, Options(width=width))
     return stream.getvalue().splitlines()
 
 

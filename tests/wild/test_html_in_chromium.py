@@ -12,7 +12,7 @@ from chromium import Browser
 from verdict_values import H100, L4, PROD, finding, result
 
 from ltocompat.model.verdict import Verdict
-from ltocompat.report import Options, write
+from ltocompat.report import Options, writer
 from ltocompat.report.findings import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 
@@ -59,7 +59,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, records in PAGES.items():
         made[name] = folder / f"{name}.html"
         with made[name].open("w", encoding="utf-8") as file:
-            write("html", REPORT, records, file, Options())
+            writer("html")(REPORT, records, file, Options())
     return made
 
 
@@ -207,7 +207,7 @@ def test_names_of_files_run_nothing(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "evil.html"
     with path.open("w", encoding="utf-8") as file:
         one = result(Verdict.FAIL, PROD, H100, path=evil, findings=(bad,), why=(evil,))
-        write("html", REPORT, [PROD, one], file, Options())
+        writer("html")(REPORT, [PROD, one], file, Options())
     browser.open(path)
     browser.settle()
     assert browser.noise == []
