@@ -8,16 +8,14 @@ import pkgutil
 import re
 import tomllib
 from collections.abc import Iterable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.generic import grouped
-from ltocompat.model.projection import From, from_rows
+from ltocompat.model.projection import From, S, from_rows
 from ltocompat.model.version import FACTS_VARIABLE
-
-S = TypeVar("S", bound=Struct)
 
 
 @functools.cache

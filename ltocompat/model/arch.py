@@ -66,9 +66,9 @@ class SmArch(Struct, frozen=True, order=True):
 
 
 @functools.lru_cache(maxsize=1024)
-def shared_arch(number: int, suffix: str = "", form: ArchForm = ArchForm.REAL) -> SmArch:
+def shared_arch(number: int, suffix: str) -> SmArch:
     """An ``SmArch`` that is made once, since thousands of images share a few."""
-    return SmArch(number, suffix, form)
+    return SmArch(number, suffix)
 
 
 class Release(Struct, frozen=True, order=True):

@@ -8,6 +8,7 @@ from typing import TypeVar
 K = TypeVar("K")
 R = TypeVar("R")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:

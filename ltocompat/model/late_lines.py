@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar, overload
+from typing import overload
 
-T_co = TypeVar("T_co", covariant=True)
+from ltocompat.model.generic import T_co
 
 
 class MadeWhenRead(Sequence[T_co]):

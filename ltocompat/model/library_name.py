@@ -6,6 +6,7 @@ import re
 
 LDSO = "ld.so"
 PATHFINDER = "cuda-pathfinder"
+NVJITLINK = "libnvJitLink"
 """The two ways of loading a library that are judged: dlopen by soname, and by cuda-python."""
 
 _LINUX_NAME = (

@@ -12,7 +12,7 @@ from ltocompat.model.row import Tabular
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Route, Verdict
 
-_LAST_WITH_SUFFIX = 12
+LAST_WITH_SUFFIX = 12
 
 
 class Asked(Tabular, frozen=True):
@@ -80,7 +80,7 @@ class LinkerFloor(Struct, frozen=True):
     @property
     def wheel(self) -> str:
         """The wheels that have it, as a requirement: those up to CUDA 12 bear it in their name."""
-        suffix = "-cu12" if self.at_least.major == _LAST_WITH_SUFFIX else ""
+        suffix = "-cu12" if self.at_least.major == LAST_WITH_SUFFIX else ""
         return f"nvidia-nvjitlink{suffix}>={self.at_least},<{self.ceiling}"
 
 

@@ -6,15 +6,13 @@ import enum
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.generic import T
-
-T_co = TypeVar("T_co", covariant=True)
+from ltocompat.model.generic import T, T_co
 
 
 @dataclass(frozen=True, slots=True, order=True)

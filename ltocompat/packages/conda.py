@@ -15,6 +15,7 @@ from contextlib import suppress
 from itertools import chain
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import BZIP2_MAGIC
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget, Limits
@@ -28,7 +29,6 @@ _INDEX = "info/index.json"
 PATHS = "info/paths.json"
 """The list of a package's files, with the SHA-256 of each."""
 _INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")
-_BZIP2 = b"BZh"
 _MOST_INDEX = MIB
 _MOST_RECORD = 64 * MIB  # of what one package of a prefix has; that of python has 2 MB
 _SPEED = 16 * MIB  # bytes of JSON a second, at worst
@@ -91,7 +91,7 @@ def _info(view: ByteView, path: str, budget: Budget) -> ByteView | None:
     names = zip_names(view, budget)
     if names is None:
         # Packages of the first format are always called so; other archives need not be searched.
-        old = path.lower().endswith(".tar.bz2") and view.peek(0, len(_BZIP2)) == _BZIP2
+        old = path.lower().endswith(".tar.bz2") and view.peek(0, len(BZIP2_MAGIC)) == BZIP2_MAGIC
         return view if old else None
     name = next((text for text in names if _INFO.fullmatch(text)), None)
     return None if name is None else member_of(view, path, name, budget)

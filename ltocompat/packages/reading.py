@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import (
+    BZIP2_MAGIC,
     DEB_MAGIC,
     RPM_MAGIC,
+    ZIP_MAGIC,
     names_image,
     packing_of,
 )
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from ltocompat.packages.values import Package
 
 _MOST_FOLDERS = 32  # around a file
-_PACKED = (b"PK\3\4", b"BZh")  # a zip, and a conda package of the first format
+_PACKED = (ZIP_MAGIC, BZIP2_MAGIC)  # a zip, and a conda package of the first format
 
 
 def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:

@@ -25,6 +25,7 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import System
 from ltocompat.packages.values import Dependency, Kind, Package, in_environment, normalized
+from ltocompat.targets.lock_tables import CONDA_TOOLKIT
 from ltocompat.targets.systems import MarkerEnvironment
 from ltocompat.targets.versions.packages import (
     Allowed,
@@ -42,7 +43,6 @@ CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
 # Every library of CUDA (conda-forge, recipes of the four: one leads to the other).
 _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
 # A library of 12.4 depends on cuda-version 12.4 (conda-forge, recipe of libnvjitlink: max_pin x.x).
-_CONDA_VERSION = "cuda-version"
 _TOOLKIT = "cuda-toolkit"
 _MAY_BRING = re.compile(
     r"cuda|nvidia|cupy|torch|jax|tensorflow|tensorrt|numba|cuquantum|nvmath|rapids|gpu|runtime"
@@ -113,9 +113,9 @@ def ways_to(
         if exact and _is_part(part, package.kind, name)
     ]
     limits = [
-        allowed(part, _CONDA_VERSION, require.versions)
+        allowed(part, CONDA_TOOLKIT, require.versions)
         for require in package.requires
-        if package.kind is Kind.CONDA and require.name == _CONDA_VERSION
+        if package.kind is Kind.CONDA and require.name == CONDA_TOOLKIT
     ]
     return tuple(
         replace(way, allowed=reduce(Allowed.__and__, limits, way.allowed)) for way in found

@@ -23,8 +23,7 @@ from ltocompat.report.text import (
     stored_size,
     truncate,
 )
-
-UNKNOWN = "unknown"
+from ltocompat.scan.filters import UNKNOWN
 
 _MOST_ROWS = 500
 _MOST_ALIKE = 200

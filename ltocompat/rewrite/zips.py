@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from io import BufferedReader, BytesIO
 from typing import BinaryIO, cast
 
-from ltocompat.files.archives.zip import entries, find_end
+from ltocompat.files.archives.zip import DESCRIPTOR, entries, find_end
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import Malformed, UnreadableInput, readable
 from ltocompat.model.limits import MIB
@@ -29,7 +29,6 @@ Report = Callable[[str, int, int], None]
 """Called with what is written, its bytes that are, and all of them."""
 
 _LOCAL = struct.Struct("<26x2H")
-_DESCRIPTOR = 1 << 3
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, RuntimeError, ValueError),
@@ -113,7 +112,7 @@ def _copy(source: zipfile.ZipFile, archive: zipfile.ZipFile, info: zipfile.ZipIn
         fresh.seek(info.header_offset)
         name, extra = _LOCAL.unpack(fresh.read(_LOCAL.size))
         fresh.seek(info.header_offset + _LOCAL.size + name + extra)
-    info.flag_bits &= ~_DESCRIPTOR
+    info.flag_bits &= ~DESCRIPTOR
     into.seek(archive.start_dir)
     info.header_offset = archive.start_dir
     into.write(info.FileHeader())

@@ -22,7 +22,7 @@ from ltocompat.rules.selection import Pick, SelectionFailure, same_arch
 
 LINKED = (ImageKind.LTOIR, ImageKind.SASS, ImageKind.PTX)
 # The first architecture with code for a family; from there on SASS serves its family alone.
-_FIRST_FAMILY = 100
+FIRST_FAMILY = 100
 _FIRST_LOOSE = 90
 
 
@@ -142,7 +142,7 @@ def _reaches(number: int, target: int, linker: LinkerTraits, *, stored: bool) ->
         return True
     if number > target:
         return False
-    if number >= _FIRST_FAMILY:
+    if number >= FIRST_FAMILY:
         to_sibling = (number, target) == (120, 121)
         return to_sibling or (not stored and linker.links_upward and _in_family(number, target))
     if number // 10 != target // 10:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary
-from ltocompat.model.library_name import library_major
+from ltocompat.model.library_name import NVJITLINK, library_major
 from ltocompat.rules import floors
 
 if TYPE_CHECKING:
     from ltocompat.targets.machine.loaded import Library, Resolved
 
-NVJITLINK = "libnvJitLink"
 _NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d{1,9})_(\d{1,9}))?")
 _LINKED_LTOIR = ("GetLinkedLTOIR", "GetLinkedLTOIRSize")
 

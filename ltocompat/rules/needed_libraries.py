@@ -27,7 +27,7 @@ from ltocompat.model.limits import Budget
 from ltocompat.packages.resolving import Lead, dependencies_always, leads
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.linker_imports import short
-from ltocompat.targets.versions.packages import suffix_major
+from ltocompat.targets.versions.packages import FIRST_WITHOUT_SUFFIX, suffix_major
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _COMPILERS = ("libnvJitLink", "libnvrtc", "libnvrtc-builtins")
 # A smaller cuDNN under the same file names, and copies of libraries that others have.
 _OF_JIT = re.compile(r"-jit-|cufftmp")
-_FIRST_WITHOUT_SUFFIX = 13
 # Of CUDA before 11, whose libraries no package was ever published of.
 _OF_OLD_TOOLKITS = re.compile(
     r"lib(?:cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|npp[a-z]*)"
@@ -257,7 +256,7 @@ def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...
 
 def cuda_major(package: str) -> int:
     """The major of CUDA that a package of NVIDIA's is for."""
-    return suffix_major(package) or _FIRST_WITHOUT_SUFFIX
+    return suffix_major(package) or FIRST_WITHOUT_SUFFIX
 
 
 def to_depend_on(library: NeededLibrary) -> str:

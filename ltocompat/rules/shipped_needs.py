@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary, ImageKind
-from ltocompat.model.library_name import library_name
+from ltocompat.model.library_name import NVJITLINK, library_name
 from ltocompat.model.mend import Mend
+from ltocompat.model.requirement import LAST_WITH_SUFFIX
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import CONDA, STEP, Way, together, ways_to
 from ltocompat.packages.values import Kind, Shipped
@@ -24,7 +25,6 @@ LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
 _WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 _KEYS = {Kind.CONDA: "depends", Kind.DEBIAN: "Depends", Kind.RPM: "Requires"}
-_LAST_WITH_SUFFIX = 12
 
 
 class Strength(enum.Enum):
@@ -83,7 +83,7 @@ class Need(Struct, frozen=True):
             return f"{LIBRARIES[self.part].lower()}{major} (>= {floor})"
         if self.kind is Kind.RPM:
             return f"{LIBRARIES[self.part]}.so.{major}()(64bit)"
-        suffix = f"-cu{max(floor.major, 11)}" if floor.major <= _LAST_WITH_SUFFIX else ""
+        suffix = f"-cu{max(floor.major, 11)}" if floor.major <= LAST_WITH_SUFFIX else ""
         return f"{_WHEELS[self.part]}{suffix}{versions}"
 
     @property
@@ -152,10 +152,10 @@ def _nvrtc(
 ) -> Need | None:
     """The need of NVRTC, of no newer a major than the package's nvJitLink (NJL-07)."""
     majors = linker_imports.majors_of(file for _, file in named)
-    own = linker_imports.majors_of(_own_files(shipped, linker_imports.NVJITLINK))
+    own = linker_imports.majors_of(_own_files(shipped, NVJITLINK))
     for host in shipped.hosts:
         if any(each.how == "static" for each in host.libraries):
-            own += linker_imports.majors(host, linker_imports.NVJITLINK)
+            own += linker_imports.majors(host, NVJITLINK)
     majors = tuple(major for major in majors if not own or major <= max(own)) or majors
     if not majors:
         return None

@@ -7,15 +7,13 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from ltocompat.files.regular import read_regular
-from ltocompat.model.generic import R
+from ltocompat.model.generic import R, T
 from ltocompat.model.limits import MIB
 from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
-
-I = TypeVar("I")  # noqa: E741 - an item
 
 # Below this, handing files to a process and its answers back takes longer than reading them.
 _WORTH_A_PROCESS = 16 * MIB
@@ -34,9 +32,9 @@ class Settings(Protocol):
 
 
 def read(
-    work: Callable[[I], Iterable[R]],
-    items: Iterable[I],
-    path_of: Callable[[I], str | None],
+    work: Callable[[T], Iterable[R]],
+    items: Iterable[T],
+    path_of: Callable[[T], str | None],
     settings: Settings,
     *,
     in_slices: bool = False,
@@ -52,7 +50,7 @@ def read(
     """
     most = workers.available(settings.jobs)
 
-    def shared(items: list[I]) -> Iterator[Iterable[R]]:
+    def shared(items: list[T]) -> Iterator[Iterable[R]]:
         sizes = [_size(path_of(item)) for item in items]
         if sum(sizes) - max(sizes) < _WORTH_A_PROCESS:
             yield from map(work, items)

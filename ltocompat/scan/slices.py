@@ -20,6 +20,7 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.region import NEEDLE, REGION_HEADER
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.errors import LimitExceeded
+from ltocompat.model.generic import T
 from ltocompat.model.image import HostBinary, ImageLayer, Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
@@ -39,27 +40,26 @@ _SLICES, _SLICES_OF_EACH = 16, 8
 _STEP = 2 * MIB
 
 
-D = TypeVar("D")
 """A module as a describer hands it from process to process."""
 P = TypeVar("P", bound=Module | Skipped | HostBinary | ImageLayer)
 Span = tuple[int, int]
 """From offset to offset, bytes."""
 
 
-class Describer(Protocol[D]):
+class Describer(Protocol[T]):
     """Makes records of what is stored, in two steps: only the second one knows what lies before."""
 
-    def fresh(self) -> Describer[D]:
+    def fresh(self) -> Describer[T]:
         """Return a new describer for modules that others lie in front of."""
 
-    def describe(self, stored: StoredModule) -> tuple[D, Sequence[Skipped]]:
+    def describe(self, stored: StoredModule) -> tuple[T, Sequence[Skipped]]:
         """A module, and which of its images can't be read."""
 
-    def finish(self, described: D) -> Module:
+    def finish(self, described: T) -> Module:
         """The module, once all in front of it are finished."""
 
 
-def described(stored: StoredModule | P, describer: Describer[D]) -> Iterator[Module | Skipped | P]:
+def described(stored: StoredModule | P, describer: Describer[T]) -> Iterator[Module | Skipped | P]:
     """Yield the records of a stored module; what is a record already is passed on."""
     if not isinstance(stored, StoredModule):
         yield stored
@@ -69,11 +69,11 @@ def described(stored: StoredModule | P, describer: Describer[D]) -> Iterator[Mod
     yield from unread
 
 
-class Slicing(Struct, Generic[D], frozen=True):
+class Slicing(Struct, Generic[T], frozen=True):
     """Options for reading a large file: the number of processes, and the describer of modules."""
 
     jobs: int
-    describer: Describer[D]
+    describer: Describer[T]
 
 
 def worth_it(view: ByteView, least: int) -> bool:
@@ -81,7 +81,7 @@ def worth_it(view: ByteView, least: int) -> bool:
     return view.size >= least and isinstance(view.source, FileSource)
 
 
-class Slice(Struct, Generic[D], frozen=True):
+class Slice(Struct, Generic[T], frozen=True):
     """The result of reading one slice.
 
     Attributes:
@@ -92,14 +92,14 @@ class Slice(Struct, Generic[D], frozen=True):
         decoded: bytes that images were decoded to.
     """
 
-    records: list[D | Skipped]
+    records: list[T | Skipped]
     first: int | None
     end: int
     covered: list[tuple[int, int]]
     decoded: int
 
 
-class SlicedFile(Struct, Generic[D], frozen=True):
+class SlicedFile(Struct, Generic[T], frozen=True):
     """A file to be read in slices.
 
     Attributes:
@@ -114,7 +114,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
     place: Location
     host: ObjectFile | None
     budget: Budget
-    describer: Describer[D]
+    describer: Describer[T]
 
     def spans(self, jobs: int) -> list[Span]:
         """Return the slices that so many processes read."""
@@ -128,7 +128,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         import ahocorasick_rs  # noqa: F401
         import zstandard  # noqa: F401
 
-        def work(span: Span | None) -> Slice[D] | HostBinary | None:
+        def work(span: Span | None) -> Slice[T] | HostBinary | None:
             return needing() if span is None else self.read(span)
 
         spans = self.spans(jobs)
@@ -165,12 +165,12 @@ class SlicedFile(Struct, Generic[D], frozen=True):
             return region
         return region + REGION_HEADER.size + int(REGION_HEADER.unpack(head)[3])
 
-    def read(self, span: Span) -> Slice[D] | None:
+    def read(self, span: Span) -> Slice[T] | None:
         """A slice by itself; None where a limit is in the way."""
         budget = Budget(self.budget.limits, deadline=self.budget.deadline)
         walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
         describer = self.describer.fresh()
-        records: list[D | Skipped] = []
+        records: list[T | Skipped] = []
         skipped = 0
         with suppress(LimitExceeded):
             for stored in walk.until(span[1]):
@@ -188,7 +188,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         return None
 
     def joined(
-        self, spans: Iterable[Span], slices: Iterable[Slice[D] | None]
+        self, spans: Iterable[Span], slices: Iterable[Slice[T] | None]
     ) -> Iterator[Module | Skipped | HostBinary]:
         """Yield the records that one process would find, from slices that were read separately."""
         walk = FatbinWalk(self.view, self.place, self.host, self.budget)
@@ -209,7 +209,7 @@ class SlicedFile(Struct, Generic[D], frozen=True):
         else:
             yield from walk.gaps()
 
-    def _fits(self, part: Slice[D], position: int) -> bool:
+    def _fits(self, part: Slice[T], position: int) -> bool:
         """Return whether a walk that is at ``position`` finds the same, and within the limits."""
         decoded = self.budget.decoded + part.decoded
         in_front = part.first is None or position <= part.first

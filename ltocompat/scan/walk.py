@@ -37,7 +37,7 @@ from ltocompat.files.objects import is_plain_object, read_host
 from ltocompat.files.regular import read_regular
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
-from ltocompat.model.generic import R
+from ltocompat.model.generic import R, T
 from ltocompat.model.image import (
     Artifact,
     Compression,
@@ -53,7 +53,7 @@ from ltocompat.model.location import Location
 from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
 from ltocompat.scan.describe import Headers, ReadOptions
-from ltocompat.scan.slices import D, Describer, Slicing
+from ltocompat.scan.slices import Describer, Slicing
 
 if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
@@ -454,7 +454,7 @@ def _in_file(
     view: ByteView,
     place: Location,
     settings: ScanSettings,
-    slicing: Slicing[D] | None,
+    slicing: Slicing[T] | None,
     top: Location | None = None,
 ) -> Iterator[Stored | Module]:
     """Yield what is stored in a file; of one that is read in slices, its described modules."""
@@ -484,7 +484,7 @@ def _reached(stored: Stored | Module, budget: Budget) -> int:
     return budget.reached if stored.place.members else stored.place.offset or 0
 
 
-class _FileWalk(Struct, Generic[D], frozen=True):
+class _FileWalk(Struct, Generic[T], frozen=True):
     """A walk through one file, from container to container.
 
     Attributes:
@@ -497,7 +497,7 @@ class _FileWalk(Struct, Generic[D], frozen=True):
     wanted: Location
     budget: Budget
     settings: ScanSettings
-    slicing: Slicing[D] | None
+    slicing: Slicing[T] | None
 
     def stored(self, view: ByteView, at: Location) -> Iterator[Stored | Module]:
         """Yield what lies at a place with these bytes."""

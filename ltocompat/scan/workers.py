@@ -17,18 +17,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, cast
 
 from ltocompat.model import watchdog
 from ltocompat.model.closing import Closing
-from ltocompat.model.generic import R
+from ltocompat.model.generic import R, T
 from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-I = TypeVar("I")  # noqa: E741 - an item
 
 _NUMBER = struct.Struct("<q")
 _NOT_DONE = b""  # in place of a pickled result
@@ -95,8 +94,8 @@ def _quotas() -> Iterator[int]:
 
 
 def in_order(
-    work: Callable[[I], R],
-    items: Sequence[I],
+    work: Callable[[T], R],
+    items: Sequence[T],
     number: int,
     order: Sequence[int] | None = None,
 ) -> Iterator[R | None]:
@@ -105,7 +104,7 @@ def in_order(
         yield from pool
 
 
-class Pool(Closing, Generic[I, R]):
+class Pool(Closing, Generic[T, R]):
     """Workers, and what they have done; they begin at once, and end with the ``with`` block.
 
     Iterating gives what ``work`` gives for each item, in the order of the items; None: do it
@@ -122,8 +121,8 @@ class Pool(Closing, Generic[I, R]):
 
     def __init__(
         self,
-        work: Callable[[I], R],
-        items: Sequence[I],
+        work: Callable[[T], R],
+        items: Sequence[T],
         number: int,
         order: Sequence[int] | None = None,
         queued: int = _QUEUED,
@@ -147,7 +146,7 @@ class Pool(Closing, Generic[I, R]):
             self.close()
             raise
 
-    def _start(self, work: Callable[[I], R], items: Sequence[I], number: int) -> None:
+    def _start(self, work: Callable[[T], R], items: Sequence[T], number: int) -> None:
         if not number:
             return
         import pickle  # before any worker is forked: else each would do it

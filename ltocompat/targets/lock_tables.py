@@ -306,7 +306,7 @@ def _of_conda_lock(lock: Table, subdir: str) -> Iterator[Pin]:
 # conda's MatchSpec: channel::name version build, with blanks or = between them.
 _MATCH_SPEC = re.compile(r"(?:[\w./:-]+::)?([\w.-]+)\s*((?:[=<>!~]{1,3}|[0-9]).*)?")
 _ENVIRONMENT = re.compile(r"^dependencies:\s*$\s*^ *- ", re.MULTILINE)
-_CONDA_TOOLKIT = "cuda-version"
+CONDA_TOOLKIT = "cuda-version"
 """conda-forge's package without files that pins the release of all of CUDA's."""
 
 
@@ -319,7 +319,7 @@ def _of_environment(lock: Table, environment: MarkerEnvironment) -> Iterator[Pin
             yield from pins_of_lines(lines, environment)
         elif (match := _MATCH_SPEC.fullmatch(_text(dependency).strip())) is not None:
             asked[match[1].lower()] = _specifiers(match[2] or "")
-    toolkit = asked.pop(_CONDA_TOOLKIT, "")
+    toolkit = asked.pop(CONDA_TOOLKIT, "")
     for name, specifiers in asked.items():
         pin = Pin(name, specifiers)
         both = ",".join(filter(None, (specifiers, toolkit)))

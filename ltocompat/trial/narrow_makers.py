@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from ltocompat import facts
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.model.arch import Release
-from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.generic import grouped
 from ltocompat.model.image import Image, Module, Producer
@@ -36,7 +35,7 @@ class _Open(Struct):
     refused_by: Release | None = None
 
 
-class MakerNarrower(Closing):
+class MakerNarrower(ExitStack):
     """Asks nvJitLinks; use it as a context manager, which ends their processes.
 
     Args:
@@ -45,14 +44,10 @@ class MakerNarrower(Closing):
     """
 
     def __init__(self, resolve: Callable[[str], Linker], trial_run: TrialRun | None = None) -> None:
+        super().__init__()
         self._trial_run = trial_run or TrialRun()
         self._resolve = resolve
-        self._stack = ExitStack()
         self._pools: dict[Release, Pool | None] = {}
-
-    def close(self) -> None:
-        """End all children."""
-        self._stack.close()
 
     def narrow(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
         """The modules, in order; the makers of their images that are a set are narrowed.
@@ -108,7 +103,7 @@ class MakerNarrower(Closing):
                 self._pools[release] = None
             else:
                 pool = Pool(library.path, trial_run=self._trial_run)
-                self._pools[release] = self._stack.enter_context(pool)
+                self._pools[release] = self.enter_context(pool)
         return self._pools[release]
 
 

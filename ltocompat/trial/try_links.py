@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing
 from ltocompat.model.image import PRELINKED_SECTIONS, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
@@ -80,7 +79,7 @@ _Linked = tuple[tuple[str, ...], ModuleSignature, _LinkJob]
 """A signature that was linked: in which innermost file of the one at hand, and for what."""
 
 
-class LinkTrial(Closing):
+class LinkTrial(ExitStack):
     """Asks the linkers of targets; use it as a context manager, which ends their processes.
 
     Args:
@@ -102,6 +101,7 @@ class LinkTrial(Closing):
         trial_run: TrialRun | None = None,
         at_hand: bool = False,
     ) -> None:
+        super().__init__()
         self._trial_run = trial_run or TrialRun()
         goals = dict.fromkeys(_goals(targets))
         self._install = install_missing
@@ -111,16 +111,11 @@ class LinkTrial(Closing):
             if (only is None or goal.release in only)
             and (not at_hand or _at_hand(goal.tool, goal.release) or install_missing)
         )
-        self._stack = ExitStack()
         self._cache = cache
         # A library has thousands of modules and dozens of signatures.
         self._plan = functools.lru_cache(maxsize=8192)(_plan)
         self._linkers: dict[tuple[Tool, Release], CachedLinker] = {}
         self._version = functools.cache(_version)
-
-    def close(self) -> None:
-        """End the linkers' processes."""
-        self._stack.close()
 
     def identity(self) -> str:
         """Who is asked about what, as far as it is at hand."""
@@ -160,7 +155,7 @@ class LinkTrial(Closing):
         key = goal.tool, goal.release
         if key not in self._linkers:
             linker = obtain(str(goal.release), install_missing=self._install, tool=goal.tool)
-            self._linkers[key] = CachedLinker(linker, self._cache, self._stack, self._trial_run)
+            self._linkers[key] = CachedLinker(linker, self._cache, self, self._trial_run)
         return self._linkers[key]
 
     def _request(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Self
 
 from msgspec.structs import replace
 
 from ltocompat.files.fatbin import StoredModule
-from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import Module
 from ltocompat.model.signature import ModuleSignature, module_signature
@@ -25,7 +24,7 @@ from ltocompat.trial.module_trial import TryModules
 from ltocompat.trial.trial_run import TrialRun
 
 
-class LoadTrial(Closing):
+class LoadTrial(ExitStack):
     """Asks the driver of this machine; use it as a context manager, which ends its processes.
 
     Args:
@@ -34,6 +33,7 @@ class LoadTrial(Closing):
     """
 
     def __init__(self, target: str, trial_run: TrialRun | None = None) -> None:
+        super().__init__()
         self._target = target
         self._pool = LoadPool(trial_run=trial_run)
 
@@ -43,12 +43,8 @@ class LoadTrial(Closing):
         Raises:
             Missing: there is no driver, it does not start, or it shows no GPU.
         """
-        self._pool.__enter__()
+        self.enter_context(self._pool)
         return self
-
-    def close(self) -> None:
-        """End the driver's process."""
-        self._pool.close()
 
     def for_file(self) -> TryModules:
         """Asks about the modules of one file.

@@ -22,6 +22,7 @@ from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result
 from ltocompat.packages.values import normalized
 from ltocompat.rules.engine.findings import subject_of
+from ltocompat.targets.inline import COMPARED
 
 _NUMBER = r"v?[0-9]+(?:\.[0-9]+)+"
 
@@ -51,7 +52,6 @@ _VERSIONS = tuple(
 )
 
 _INSTALLED = re.compile(r".*/(?:site|dist)-packages/(?P<inside>.+)", re.DOTALL)
-_COMPONENTS = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 
 
 class FindingKey(Struct, frozen=True):
@@ -112,7 +112,7 @@ def target_key(target: Target) -> str:
     """
     if target == ANY_TARGET:
         return target.name
-    known = ((key, getattr(target, key)) for key in _COMPONENTS)
+    known = ((key, getattr(target, key)) for key in COMPARED)
     keys = [f"{key}={_spelled(versions.text)}" for key, versions in known if versions is not None]
     return ",".join([f"os={target.system}", *keys, *([] if target.lto else ["lto=off"])])
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from ltocompat.commands.policy.key_list import EXCEPTIONS, PolicyTables, keys_of_tables
 from ltocompat.model.errors import UsageError, did_you_mean
-from ltocompat.model.generic import T
+from ltocompat.model.generic import R, T
 from ltocompat.targets.text_file import OwnTables
 
 _SHOWN = 60
 _FIELD = re.compile(r"Object (missing required|contains unknown) field `(.*)`", re.DOTALL)
 _NUMBERS = re.compile(r"\[[0-9.]+\]")
-
-V = TypeVar("V")
 
 
 class PolicyFile(OwnTables, frozen=True):
@@ -60,7 +58,7 @@ class PolicyFile(OwnTables, frozen=True):
             value = value[name or int(number)]
         return value
 
-    def parsed(self, place: str, parse: Callable[[V], T], value: V) -> T:
+    def parsed(self, place: str, parse: Callable[[R], T], value: R) -> T:
         """Parse the value of a key; errors say which key it was.
 
         Raises:

@@ -29,6 +29,7 @@ from ltocompat.rules.builtin_rules import (
     SPARSE_COVERAGE,
     TOO_LARGE,
 )
+from ltocompat.rules.catalogue.package_contents import ANY_PLATFORM
 from ltocompat.rules.rule import Problem
 
 _KINDS = {
@@ -36,14 +37,13 @@ _KINDS = {
     ArchForm.VIRTUAL: (ImageKind.PTX, "PTX"),
     ArchForm.LTO: (ImageKind.LTOIR, "LTO-IR"),
 }
-_ANYWHERE = ("any", "noarch")  # platforms of packages that hold no machine code
 
 
 def should_hold_code(policy: Policy, summary: ArtifactSummary, package: Package | None) -> bool:
     """Return whether device code is to be expected: a package for any platform may have none."""
     if summary.modules or package is None or policy.allow_empty:
         return bool(summary.modules)
-    return any(platform not in _ANYWHERE for platform in package.platforms)
+    return any(platform not in ANY_PLATFORM for platform in package.platforms)
 
 
 def _is_one_image(summary: ArtifactSummary) -> bool:

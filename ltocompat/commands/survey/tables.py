@@ -15,17 +15,16 @@ from datetime import datetime
 from types import NoneType
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from ltocompat.model.projection import From
+from ltocompat.model.records_v1.base import Count
 
 SCHEMA_VERSION = 1
 """Counts up where a column changes its meaning or goes; a new column leaves it as it is."""
 
 MEASURED = ("bytes_fetched", "requests", "seconds", "cpu_seconds", "peak_memory", "surveyed")
 """Columns that two runs over the same packages may fill differently."""
-
-Count = Annotated[int, Meta(ge=0)]
 
 
 class Row(Struct, frozen=True, kw_only=True, gc=False):

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.elf_layout import CUDA_ABIS, EM_CUDA
+from ltocompat.files.elf_layout import CUDA_ABIS, EM_CUDA, OS_ABI
 from ltocompat.files.elf_layout import MAGIC as ELF
 from ltocompat.files.first_bytes import (
     BLOCK,
@@ -54,7 +54,7 @@ _CONDA = re.compile(r"pkg-[^/]+\.tar\.(?:zst|bz2)")
 _LINKER_SCRIPT = re.compile(rb"\s*(?:/\*|INPUT\b|GROUP\b|OUTPUT_FORMAT\b)")
 _ANY = (b"",)
 _FETCH = "build or fetch it again (git lfs pull, where it is a pointer)"
-_OS_ABI, _MACHINE = 7, 18  # offsets, of e_ident's and of e_machine
+_MACHINE = 18  # offset of e_machine
 _HEAD = 4
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
 # ELF, PE, LLVM's bitcode, WebAssembly, Go's objects, what macOS has (mach-o/loader.h,
@@ -112,7 +112,7 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
     if is_text(view) and holds_no_code(view):
         raise Malformed("it is text")
     head = view.peek(0, ptx.HEAD_SIZE)
-    os_abi = int.from_bytes(head[_OS_ABI : _OS_ABI + 1], "little")
+    os_abi = int.from_bytes(head[OS_ABI : OS_ABI + 1], "little")
     machine = int.from_bytes(head[_MACHINE : _MACHINE + 2], "little")
     # Of a cubin that is damaged more is said where it is read.
     cubin = head.startswith(ELF) and (machine == EM_CUDA or os_abi in CUDA_ABIS)

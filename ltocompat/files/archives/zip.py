@@ -45,7 +45,7 @@ _LOCATOR = struct.Struct("<4xLQL")
 _LONGEST_COMMENT = 0xFFFF
 _FULL32 = 0xFFFFFFFF
 _ZIP64_FIELD = 1
-_ENCRYPTED, _DESCRIPTOR, _UTF8 = 1 << 0, 1 << 3, 1 << 11
+_ENCRYPTED, DESCRIPTOR, _UTF8 = 1 << 0, 1 << 3, 1 << 11
 _UNIX = 3
 
 
@@ -217,7 +217,7 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
     unpacked, packed = _wide_sizes(extra, unpacked, packed)
     numbers = ((crc, entry.crc), (packed, entry.packed), (unpacked, entry.unpacked))
     # With a descriptor behind the data each of these is zero, or already right.
-    if any(said != right and (said or not flags & _DESCRIPTOR) for said, right in numbers):
+    if any(said != right and (said or not flags & DESCRIPTOR) for said, right in numbers):
         problems.append(
             f"its own header says {packed} bytes that unpack to {unpacked} (CRC {crc:08x}); the "
             f"directory's values are used: {entry.packed}, {entry.unpacked}, {entry.crc:08x}"

@@ -10,7 +10,7 @@ import struct
 
 from msgspec import Struct
 
-from ltocompat.files.elf_layout import EM_CUDA, ET_EXEC, ET_REL, HEADER, MAGIC, ElfHeader
+from ltocompat.files.elf_layout import EM_CUDA, ET_EXEC, ET_REL, HEADER, MAGIC, OS_ABI, ElfHeader
 from ltocompat.model.arch import SmArch, shared_arch
 from ltocompat.model.errors import Malformed
 
@@ -20,7 +20,6 @@ HEAD_SIZE = 64
 _HEADER = struct.Struct(f"<16s{HEADER[64]}")
 _SECTION_HEADER = 64
 _PROGRAM_HEADER = 56
-_OS_ABI = 7
 _ABI_VERSION = 8
 _IDENT_PADDING = slice(9, 16)
 
@@ -176,7 +175,7 @@ def _end(fields: _Fields, size: int | None) -> str | None:
 
 
 def _identity(fields: _Fields) -> str | None:
-    abi, os_abi = fields.ident[_ABI_VERSION], fields.ident[_OS_ABI]
+    abi, os_abi = fields.ident[_ABI_VERSION], fields.ident[OS_ABI]
     generation = fields.generation
     if not generation:
         return f"ELF ABI version {abi} is not one that NVIDIA's compilers write in cubins (7 and 8)"

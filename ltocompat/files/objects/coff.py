@@ -36,7 +36,7 @@ _ABSOLUTE_TYPES = {0x8664: 1, 0xAA64: 14, 0x14C: 6}
 _CLASS_EXTERNAL, _CLASS_WEAK = 2, 105
 
 _LONG_NAME = re.compile(r"/(?:([0-9]{1,7})|/([A-Za-z0-9+/]{6}))")
-_SECTION = struct.Struct("<8sIIIIIIHHI")
+SECTION = struct.Struct("<8sIIIIIIHHI")
 FILE_HEADER = struct.Struct("<HHIIIHH")
 _BIG_HEADER = struct.Struct("<HHHHI16sIIIIIII")
 _BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
@@ -105,14 +105,14 @@ def read_sections(
     Rows outside of the file are left out and reported, like bytes outside of it.
     """
     start, count = table
-    fit = max(0, view.size - start) // _SECTION.size
+    fit = max(0, view.size - start) // SECTION.size
     if count > fit:
         problems.append(f"the section table claims {count} rows, but only {fit} fit in the file")
     budget.check("sections", min(count, fit), "{size} sections are over Limits.sections")
     found = []
     kept = NamesOfTable(budget.limits.names_bytes)
     for index in budget.timed(range(min(count, fit))):
-        row = _SECTION.unpack(view.read(start + index * _SECTION.size, _SECTION.size))
+        row = SECTION.unpack(view.read(start + index * SECTION.size, SECTION.size))
         raw, virtual, rva, size, offset, relocations, _, n_relocations, _, traits = row
         name = kept.keep(long_name(view, raw, strings, budget.limits.text_bytes))
         # Images pad the stored bytes to a whole sector; objects have no virtual size.
@@ -170,7 +170,7 @@ def _header(view: ByteView) -> _Header | None:
 
 def _fits(view: ByteView, header: _Header) -> bool:
     """Return whether section table and symbols lie inside the file, in that order."""
-    table_end = header.table + header.count * _SECTION.size
+    table_end = header.table + header.count * SECTION.size
     if not header.symbols:
         return table_end <= view.size and not header.n_symbols
     return table_end <= header.symbols and header.strings <= view.size

@@ -23,7 +23,6 @@ from ltocompat.model.limits import MIB, Budget
 
 _BITS = {1: 32, 2: 64}
 _ORDERS = {1: "<", 2: ">"}
-_OS_ABI = 7
 _IDENT_SIZE = 16
 # More tags than any linker writes; the table has no length of its own.
 _MAX_DYNAMIC_TAGS = 10_000
@@ -288,7 +287,7 @@ def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
         tables.read_segments()
     with guarded(problems, "the dynamic section"):
         tables.read_dynamic()
-    if header.ident[_OS_ABI] in layout.CUDA_ABIS and header.machine != layout.EM_ARM:
+    if header.ident[layout.OS_ABI] in layout.CUDA_ABIS and header.machine != layout.EM_ARM:
         problems.append(f"its OS ABI is a cubin's, but its machine is {header.machine}, not 190")
     if header.version != layout.EV_CURRENT:
         problems.append(f"its header is of version {header.version}, not {layout.EV_CURRENT}")

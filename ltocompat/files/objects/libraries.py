@@ -39,7 +39,7 @@ _STATIC_MARKS = {
     b"nvrtc: error: failed to load builtins": "libnvrtc",
 }
 _COMPILERS = ("libnvJitLink", "libnvrtc")
-_BANNER = b"Cuda compilation tools, release "
+BANNER = b"Cuda compilation tools, release "
 _BANNER_TEXT = re.compile(
     rb"Cuda compilation tools, release \d{1,9}\.\d{1,9}, V(\d{1,9}\.\d{1,9}\.\d{1,9})\0"
 )
@@ -59,11 +59,11 @@ _AROUND = 128
 
 
 class _Strings(Struct):
-    """Strings of the data sections, each with the offset of its first occurrence."""
+    """Strings of the data sections, each with where it is first."""
 
     opened: dict[str, int] = field(default_factory=dict)
     tails: dict[str, int] = field(default_factory=dict)
-    marks: dict[str, tuple[str, int]] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
     banners: dict[str, int] = field(default_factory=dict)
     ptx: PtxTexts = field(default_factory=PtxTexts)
 
@@ -94,7 +94,7 @@ def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str
 
 def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:
     """The copies inside, with a version where all banners agree."""
-    for name, (mark, _) in strings.marks.items():
+    for name, mark in strings.marks.items():
         if name == own:
             continue
         evidence, version = mark, None
@@ -115,7 +115,7 @@ def _search(file_format: str) -> BytesAhoCorasick:
     starts = _LINUX_STARTS if file_format == "ELF" else (*_WINDOWS_STARTS, *wide)
     # Leftmost matching is what lets the library use its vectorised search: 5 GB/s instead of 0.5.
     return BytesAhoCorasick(
-        [*starts, *_STATIC_MARKS, _BANNER, PTX], matchkind=MatchKind.LeftmostLongest
+        [*starts, *_STATIC_MARKS, BANNER, PTX], matchkind=MatchKind.LeftmostLongest
     )
 
 
@@ -143,9 +143,9 @@ def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> No
     for mark, name in _STATIC_MARKS.items():
         if tail.startswith(mark):
             shown = tail.split(b"\0", 1)[0].decode("ascii", "replace")[:48]
-            found.marks.setdefault(name, (f'string "{shown}" at {at:#x}', at))
+            found.marks.setdefault(name, f'string "{shown}" at {at:#x}')
             return
-    if tail.startswith(_BANNER):
+    if tail.startswith(BANNER):
         banner = _BANNER_TEXT.match(tail)
         if banner and _starts_string(head) and not head.endswith(_TOOLS):
             found.banners.setdefault(banner[1].decode("ascii"), at)

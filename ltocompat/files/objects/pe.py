@@ -17,6 +17,7 @@ from ltocompat.files.objects.coff import (
     FILE_HEADER,
     SCN_DATA,
     SCN_EXECUTE,
+    SECTION,
     plain_data,
     read_sections,
     sections_of,
@@ -38,9 +39,6 @@ _EXPORT, _CERTIFICATES = 0, 4
 _CHECKSUM = 64  # in the optional header of both sizes
 _MAX_LIBRARIES = 10_000
 _MAX_FUNCTIONS = 100_000
-
-
-_SECTION_ROW = 40
 
 
 class _ImportTable(Struct, frozen=True):
@@ -93,7 +91,7 @@ class PeHost(ObjectReader):
         self._rows = read_sections(view, budget, (table, count), strings, self.problems)
         self.sections = sections_of(self._rows, self._base)
         with guarded(self.problems, "the last section"):
-            self._hold_to_size(optional, table + _SECTION_ROW * (count - 1))
+            self._hold_to_size(optional, table + SECTION.size * (count - 1))
         with guarded(self.problems, "the export directory"):
             start = self._directory(_EXPORT)
             name = "" if start is None else self._text_at_rva(view.u32(start + 12))

@@ -41,7 +41,7 @@ from ltocompat.report.document import (
     table_of,
 )
 from ltocompat.report.image_answer import ImageAnswer
-from ltocompat.report.image_summary import UNKNOWN, HostNeeds, ImageSummary, SummaryRow
+from ltocompat.report.image_summary import HostNeeds, ImageSummary, SummaryRow
 from ltocompat.report.text import (
     Firsts,
     binary_size,
@@ -52,6 +52,7 @@ from ltocompat.report.text import (
     stored_size,
     truncate,
 )
+from ltocompat.scan.filters import UNKNOWN
 
 if TYPE_CHECKING:
     from ltocompat.model.records_v1 import base

@@ -31,6 +31,7 @@ from ltocompat.rules.constraints import (
     driver_of_major,
     linker_not_older_than,
 )
+from ltocompat.rules.link_selection import FIRST_FAMILY
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import SelectionFailure, same_arch
@@ -38,7 +39,6 @@ from ltocompat.rules.selection import SelectionFailure, same_arch
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
-_FIRST_WITH_FAMILY = 100
 _ACROSS_MAJORS = "or ship PTX or relocatable SASS beside it, which link across majors"
 
 
@@ -178,7 +178,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
 
 def _may_hide_family(image: ImageSignature, arch: SmArch) -> bool:
     """Return whether bare LTO-IR can be family-specific: its header never shows ``f``."""
-    if image.in_fatbin or arch.suffix or arch.number < _FIRST_WITH_FAMILY:
+    if image.in_fatbin or arch.suffix or arch.number < FIRST_FAMILY:
         return False
     releases = makers.ltoir_releases(image)
     return not releases or releases[-1] >= floors.linker("family-linker")

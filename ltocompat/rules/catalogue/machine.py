@@ -15,6 +15,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.environment import Environment, InstalledPackage
 from ltocompat.model.errors import UsageError
 from ltocompat.model.library_name import PATHFINDER
+from ltocompat.model.requirement import LAST_WITH_SUFFIX
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import driver_release, makers, picked
 from ltocompat.rules.picked import Found
@@ -279,7 +280,6 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
 _RUNTIME_WHEEL = re.compile(r"nvidia-cuda-runtime(?:-cu\d{1,9})?")
 _RUNTIME_CONDA = re.compile(r"cuda-cudart-dev(?:_linux-\w{1,20})?")
 _ROOTS = ("CUDA_PATH", "CUDA_HOME", "/usr/local/cuda")
-_LAST_SUFFIXED = 12  # packages of CUDA 13 have no -cu13
 
 
 @rule("ENV-09")
@@ -294,7 +294,7 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
     verdict = pair.verdict(compiler.release, release)
     if verdict is Verdict.OK:
         return
-    suffix = "-cu12" if compiler.release.major == _LAST_SUFFIXED else ""
+    suffix = "-cu12" if compiler.release.major == LAST_WITH_SUFFIX else ""
     yield Problem(
         Verdict.OK if verdict is Verdict.UNDOCUMENTED else verdict,
         f"NVRTC {compiler.version} by {compiler.by} uses the headers of CUDA {release}, of "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary
-from ltocompat.model.library_name import library_major
+from ltocompat.model.library_name import NVJITLINK, library_major
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors, linker_imports, picked
 from ltocompat.rules.constraints import (
@@ -262,7 +262,7 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
 def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
     """A file takes an NVRTC of a newer major than every nvJitLink that it takes or holds."""
     compilers = linker_imports.majors(host, "libnvrtc")
-    linkers = linker_imports.majors(host, linker_imports.NVJITLINK)
+    linkers = linker_imports.majors(host, NVJITLINK)
     if not compilers or not linkers or compilers[-1] < linkers[-1]:
         return
     newer = compilers[-1] > linkers[-1]
@@ -342,7 +342,7 @@ def _needed_builtins(host: HostBinary) -> Iterator[tuple[str, Release]]:
 def nvjitlink_inside(host: HostBinary) -> Iterator[Requirement]:
     """A static nvJitLink stays what it was when the file was built."""
     for library in host.libraries:
-        if library.name == linker_imports.NVJITLINK and library.how == "static":
+        if library.name == NVJITLINK and library.how == "static":
             version = f" {library.version}" if library.version else " of an unknown version"
             yield Requirement(
                 Informational(),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.cuda_tag import major_of_tag
 from ltocompat.model.image import HostBinary, Producer
-from ltocompat.model.library_name import library_major, library_name
+from ltocompat.model.library_name import PATHFINDER, library_major, library_name
 from ltocompat.model.mend import Mend
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
@@ -116,7 +116,7 @@ _TAGS_BY_MACHINE = {
     ("PE", "x86-64"): ("win_amd64", "win-64"),
     ("PE", "AArch64"): ("win_arm64", "win-arm64"),
 }
-_ANY_PLATFORM = ("any", "noarch")
+ANY_PLATFORM = ("any", "noarch")
 
 
 @rule("PKG-06")
@@ -125,7 +125,7 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     yield from _tags_disagree(shipped.package)
     platforms = shipped.package.platforms
     promised = {machine for platform in platforms if (machine := _machine_of_tag(platform))}
-    anywhere = bool(set(platforms) & set(_ANY_PLATFORM))
+    anywhere = bool(set(platforms) & set(ANY_PLATFORM))
     if not promised and not anywhere:
         return
     hosts = [host for host in shipped.hosts if host.linked and host.format in ("ELF", "PE")]
@@ -206,7 +206,6 @@ def _machine_of_tag(platform: str) -> tuple[str, str] | None:
 # Of conda's two, one has links to the other (conda-forge, recipe of libnvjitlink).
 _FOLDER_OF_CONDA = "lib"
 _TARGETS_OF_CONDA = re.compile(r"targets/[^/]+/lib")
-_PATHFINDER_PACKAGE = "cuda-pathfinder"
 _ORIGIN = ("$ORIGIN", "${ORIGIN}")
 
 
@@ -218,7 +217,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
     if shipped.package.kind in (Kind.CONDA, Kind.DEBIAN, Kind.RPM):  # whose folders ld.so.cache has
         return
     # NVIDIA's loader of libraries, or a module of its own.
-    pathfinder = any(require.name == _PATHFINDER_PACKAGE for require in shipped.package.requires)
+    pathfinder = any(require.name == PATHFINDER for require in shipped.package.requires)
     loader = pathfinder or shipped.loads
     found: dict[str, list[tuple[HostBinary, NeededLibrary]]] = {}
     for library in needed_libraries(shipped, compilers=True):

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.objects.libraries import BANNER
 from ltocompat.files.objects.structure import ObjectReader
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed
@@ -22,7 +23,6 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.linker import Linker, Tool
 
 _NVLINK = b"\0Cuda linker\0"
-_BANNER = b"Cuda compilation tools, release "
 _BANNER_TEXT = re.compile(rb"Cuda compilation tools, release (\d{1,9}\.\d{1,9}), V(\1\.\d{1,9})\0")
 _LONGEST_BANNER = 80
 _CREATE = re.compile(r"__nvJitLinkCreate_([0-9]{1,9})_([0-9]{1,9})")
@@ -103,6 +103,6 @@ def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) ->
     """
     from ltocompat.files.objects.structure import occurrences
 
-    places = (at for span in spans for at in occurrences(view, budget, *span, _BANNER))
+    places = (at for span in spans for at in occurrences(view, budget, *span, BANNER))
     found = (_BANNER_TEXT.match(view.peek(at, _LONGEST_BANNER)) for at in places)
     return {banner[2].decode("ascii") for banner in found if banner}

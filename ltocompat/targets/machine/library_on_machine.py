@@ -27,6 +27,7 @@ from ltocompat.files.objects.structure import short_text, windows
 from ltocompat.model.environment import Environment
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import HostBinary
+from ltocompat.model.library_name import NVJITLINK
 from ltocompat.model.limits import Budget
 from ltocompat.model.linker import Linker
 from ltocompat.model.location import folders_around
@@ -83,7 +84,6 @@ def _indexes(tables: ElfTables) -> Iterator[int]:
             yield from (info >> 32 for _, info, _ in _ENTRY.iter_unpack(piece) if info >> 32)
 
 
-_NVJITLINK = "libnvJitLink"
 _IN_WHEELS = ("nvidia/nvjitlink/lib", "nvidia/cu13/lib")
 # Rules by which a library finds what anybody put there, rather than what it names itself.
 _BY_CHANCE = (BindRule.CACHE, BindRule.CONF, BindRule.DEFAULT)
@@ -141,7 +141,7 @@ def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: HostBinary)
     own = resolved[0].loaded if resolved else None
     if own is None:
         return None
-    asked = [(lib.how, lib.file) for lib in host.libraries if lib.name == _NVJITLINK and lib.file]
+    asked = [(lib.how, lib.file) for lib in host.libraries if lib.name == NVJITLINK and lib.file]
     for answer in resolved:
         if answer.needed_by == own.path and ("needed", answer.asked) in asked:
             return _first_answer(loader, answer)

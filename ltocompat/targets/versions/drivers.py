@@ -20,7 +20,7 @@ _RELEASE = re.compile(r"([0-9]{3,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?")
 LATER = 9999
 # NVIDIA's way to write a branch: R550.
 _BRANCH = re.compile(r"[Rr](?=[0-9]{3})")
-_LEAST_BRANCH = 100
+LEAST_BRANCH = 100
 
 
 def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
@@ -89,7 +89,7 @@ def _first(part: str, text: str) -> DriverVersion:
 def _one(part: str, text: str) -> DriverVersion:
     numbers = read_numbers(_BRANCH.sub("", part.strip()))
     whole = "" if part == text else f" (in {text!r})"
-    if numbers is not None and numbers[0] < _LEAST_BRANCH:
+    if numbers is not None and numbers[0] < LEAST_BRANCH:
         raise UsageError(
             f"{part!r}{whole} is a CUDA release, not a driver; write cuda={part.strip()}, or the "
             "driver itself, as in driver=550.54.15"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SUFFIX = re.compile(r"-cu([0-9][0-9])$")
 # NVIDIA's packages without a suffix begin with CUDA 13.
-_FIRST_WITHOUT_SUFFIX = 13
+FIRST_WITHOUT_SUFFIX = 13
 
 
 class Allowed(Struct, frozen=True):
@@ -205,7 +205,7 @@ def has_release(package: str, release: Release) -> bool:
     major = suffix_major(package)
     if major is not None:
         return release.major == major
-    return not package.startswith("nvidia-") or release.major >= _FIRST_WITHOUT_SUFFIX
+    return not package.startswith("nvidia-") or release.major >= FIRST_WITHOUT_SUFFIX
 
 
 def admitted(

@@ -15,9 +15,9 @@ from ltocompat.targets.versions.comparisons import (
     read_clauses,
     read_numbers,
 )
+from ltocompat.targets.versions.drivers import LEAST_BRANCH
 
 # Below this a version is that of a CUDA release, not of the driver that a package holds.
-_LEAST_BRANCH = 100
 
 TITLES = {
     "nvjitlink": "nvJitLink",
@@ -101,7 +101,7 @@ def _releases(part: str, word: str) -> tuple[Release, ...]:
             f"{word!r} is not a version of {TITLES[part]}; write it like 12.4, 12.4.127 or "
             f"'{part}>=12.4,<13'"
         )
-    if part == "compat" and numbers[0] >= _LEAST_BRANCH:
+    if part == "compat" and numbers[0] >= LEAST_BRANCH:
         return (_of_driver(numbers[0], word),)
     if len(numbers) > 1:
         return (existing(part, Release(*numbers[:2])),)
