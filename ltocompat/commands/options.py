@@ -2,7 +2,7 @@
 
 The command line is made of these structs (``cli/verb.py``), and the public functions fill them and
 raise the errors of single paths, which are values among the records.
-Types that are dear to import stand in quotes: nothing here needs them, so that ``--help`` is fast.
+Types whose import is slow stand in quotes: nothing here needs them, so that ``--help`` is fast.
 """
 
 import functools
@@ -41,20 +41,20 @@ CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
 
 
 class Option(Struct, frozen=True):
-    """How the command line shows an option; what has none can be said in Python alone.
+    """How the command line shows an option; a field without one can be set only in Python.
 
     Attributes:
-        help: its line; without one, what is said of the field in the docstring of its struct.
-        flags: its spellings; none: made of its name.
+        help: its line; empty: the line of the field in the docstring of its struct.
+        flags: its flags; empty: one made of its name.
         metavar: what stands for its value.
         choices: the words that it takes; shown as its metavar, and offered by the shell.
         complete: gives the words that the shell offers, where others are valid, too.
-        env: a variable that says it, too.
+        env: an environment variable that sets it, too.
         parse: makes the value of what was typed; without it, that is the value.
         within: the least and the largest whole number that it takes.
         after: the option that it stands behind in the help; None: the one of the line above it.
         words: values that a flag takes behind ``=``; alone it is true.
-        old: spellings before, which no help shows: they warn until they go.
+        old: former flags, which no help shows, and which warn until they are dropped.
     """
 
     help: str = ""
@@ -71,7 +71,7 @@ class Option(Struct, frozen=True):
 
 
 class Argument(Option, frozen=True):
-    """An option that is told by its place."""
+    """A positional argument."""
 
 
 def several(annotation: object) -> bool:
@@ -98,14 +98,14 @@ def fields_of(options: type[Struct]) -> dict[str, tuple[Any, Any]]:
 def public(
     options: type[Struct], *by_place: str, without: Sequence[str] = ("platform",)
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Make a public function of one that takes options: its parameters are their fields.
+    """Make a public function of one that takes a struct of options: its parameters are the fields.
 
-    What it takes beside the options stands behind them. Types are in ``ltocompat/__init__.pyi``.
+    Its other parameters come last. Their types stand in ``ltocompat/__init__.pyi``.
 
     Args:
         options: what the function takes.
-        by_place: fields that are told by their place; one with a ``*`` by any number of values.
-        without: fields that the command line alone has.
+        by_place: the positional parameters; one with a ``*`` takes any number of values.
+        without: fields that only the command line has.
     """
     fields = fields_of(options)
     kinds: dict[str, Any] = {

@@ -19,7 +19,7 @@ FIRST_NVJITLINK = Release(12, 0)
 
 
 class AlwaysMet(Constraint, frozen=True):
-    """A demand that every value meets, of which some are worth a note."""
+    """A constraint that every value meets; some values are worth a note."""
 
     def judge(self, _: object) -> Verdict:
         """``ok``."""
@@ -41,7 +41,7 @@ class Informational(AlwaysMet, frozen=True):
 
 
 class FixedVerdict(Constraint, frozen=True):
-    """Nothing that a target has changes this verdict.
+    """A verdict that is the same on every target.
 
     Attributes:
         verdict: the verdict.
@@ -103,7 +103,7 @@ def at_least(
 
 
 def unknown_version(component: Component) -> Versions:
-    """A version that the tables don't tell."""
+    """A version that the tables don't know, so that the verdict is ``unknown``."""
     return Versions(component, "of a release that the tables don't know", Verdict.UNKNOWN)
 
 
@@ -153,7 +153,7 @@ class DriverOfWriter(AlwaysMet, frozen=True):
 
 
 def driver_sure_from(cuda: Release, blind: Release) -> Versions:
-    """A driver from a CUDA release on surely works, and none up to that of ``blind`` does."""
+    """A driver from CUDA ``cuda`` on surely works; one up to CUDA ``blind`` surely doesn't."""
     sure = drivers.first_branch_from(cuda)
     later = drivers.first_branch_from(Release(blind.major, blind.minor + 1))
     possible = DriverVersion((later,)) if later else drivers.beyond_tables()
@@ -329,7 +329,7 @@ class LinkerThatPicks(_OnLinker, frozen=True):
 
 
 def tolerated_from(since: Release, verdict: Verdict) -> Versions:
-    """A linker of a release or newer, which accepts what NVIDIA promises nothing of."""
+    """A linker of this release or newer, which accepts code without a promise of NVIDIA's."""
     return Versions(Component.LINKER, f">= {since}", Verdict.FAIL, ((since, verdict),))
 
 
