@@ -63,7 +63,7 @@ def test_nothing_needs_a_linker_where_nothing_is_to_be_narrowed(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (("--linker", "nvlink=12.4"), 4, "nvlink 12.4 is not at hand"),
+        (("--linker", "nvlink=12.4"), 4, "nvlink 12.4 is not installed"),
         (("--linker", "nvlink=12.4", "--install-linkers"), 4, "but no nvlink; put the bin folder"),
         (("--linker", "nvlink=13.99"), 4, "linkers install nvlink=13.99 --allow-unknown"),
         (("--linker", "13.5"), 2, "'13.5' names no linker; write it like nvjitlink=13.4"),

@@ -380,5 +380,5 @@ def test_auto_asks_the_linkers_at_hand_about_what_is_unknown(
     assert verdict("nvlink=13.0", False) == "unknown"
     assert verdict("nvlink=13.0", "auto") == "undocumented"
     assert verdict("nvlink=13.2", "auto") == "unknown"
-    with pytest.raises(ltocompat.Missing, match=r"nvlink 13\.2 is not at hand"):
+    with pytest.raises(ltocompat.Missing, match=r"nvlink 13\.2 is not installed"):
         verdict("nvlink=13.2", True)

@@ -185,6 +185,6 @@ def test_a_floor_that_a_release_to_come_may_break_says_so(
     assert isinstance(found, Required)
     assert found.nvjitlink is not None
     assert found.nvjitlink.newest_producer == newest
-    told = f"if made by {newest} or older"
+    told = f"assumes a compiler of {newest} or older"
     assert (told in table(found)) == (newest is not None)
     assert any(told in line.note for line in found.lines) == (newest is not None)

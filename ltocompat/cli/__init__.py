@@ -23,7 +23,7 @@ VERBS = {
     "matrix": "Check against every nvJitLink, driver branch and GPU at once.",
     "diff": "Show what changed between two releases of a package or file.",
     "explain": "Explain an error text or a rule: the cause and the fix.",
-    "inspect": "List the LTO-IR, PTX and SASS in files, and which toolkit made it.",
+    "inspect": "List the LTO-IR, PTX and SASS in files, and what made them.",
     "extract": "Write images to files, decompressed where possible.",
     "slim": "Write smaller packages, without the device code that no GPU uses.",
     "repair": "Write repaired wheels: metadata, RUNPATHs and tags.",

@@ -55,7 +55,7 @@ def inspect(
     shown: Amount,
     form: ListFormat = (),
 ) -> int:
-    """List the LTO-IR, PTX and SASS in files, and which toolkit made it.
+    """List the LTO-IR, PTX and SASS in files, and what made them.
 
     For example: ltocompat inspect libx.so --by arch
 

@@ -36,7 +36,7 @@ from ltocompat.trial.values import Answer, LinkOutcome, Request
 
 LTO = "lto"
 PLAIN = "plain"
-NONE_AT_HAND = "no nvJitLink is at hand; get one with: ltocompat linkers install nvjitlink=13.5"
+NONE_AT_HAND = "no nvJitLink is installed; get one with: ltocompat linkers install nvjitlink=13.5"
 _LEFT_OUT = (
     "its output is empty: nvlink leaves out code that is not relocatable, is for another target, "
     "or is called by no kernel"

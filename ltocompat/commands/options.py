@@ -313,8 +313,8 @@ class AuditOptions(VerdictOptions, frozen=True):
         max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
         max_member_bytes: Fail if a file inside of a wheel is larger, unpacked.
         baseline: A file of known findings, which don't fail.
-        write_baseline: Write today's findings to such a file.
-        dataset: For a release that fails, name the newest one in this survey's dataset that runs.
+        write_baseline: Write today's findings to this file, for --baseline.
+        dataset: If a release fails, name the newest one that runs, from this survey's dataset.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: files that reports go to, which may not be what is audited.
     """
@@ -416,7 +416,7 @@ class ExplainOptions(Struct, frozen=True):
         text: a rule's ID, or an error text.
         every: List all rules.
         python: Look for the cause in the packages of this interpreter.
-        here: Assume this machine's driver, GPU and nvJitLink where the text names none.
+        here: Assume this machine's driver, GPU and nvJitLink if the text names none.
         places: files in which to look for the cause.
     """
 

@@ -21,7 +21,7 @@ _COLUMNS = (
     Column("for"),
     Column("path"),
 )
-_NONE = "no linker is at hand; get one for trials with: ltocompat linkers install nvjitlink=12.4"
+_NONE = "no linker is installed; get one for trials with: ltocompat linkers install nvjitlink=12.4"
 
 
 def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> Iterator[Block]:

@@ -156,7 +156,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         return
     yield from _lines(required)
     if required.variants:
-        title = "the package opens one of these variants; the versions above are the least"
+        title = "the package opens one of these variants; the versions above are the lowest"
         yield Items(title, tuple(map(_variant, required.variants)))
     if required.services:
         yield _gpu_table(required.services, known, why=options.why)
@@ -255,10 +255,10 @@ def _links(required: Required, known: Sequence[Service]) -> str:
     floor = required.nvjitlink
     if floor is None:
         return f"; links: {required.no_nvjitlink}" if required.no_nvjitlink else ""
-    notes = [f"{floor.possible} may do"] if floor.sure not in (None, floor.possible) else []
+    notes = [f"{floor.possible} may be enough"] if floor.sure not in (None, floor.possible) else []
     notes += ["perhaps a newer one"] if floor.sure is None else []
     if floor.newest_producer is not None:
-        notes.append(f"if made by {floor.newest_producer} or older")
+        notes.append(f"assumes a compiler of {floor.newest_producer} or older")
     served = [service for service in known if service.driver is not None and not service.hardly]
     others = grouped((_linkers_of(service, floor), service) for service in served)
     notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]

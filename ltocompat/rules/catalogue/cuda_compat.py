@@ -59,8 +59,8 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
-            f"the libcuda{driver} of cuda-compat in front of {beneath}: if that driver is as new "
-            "or newer, every program fails with error 803",
+            f"the libcuda{driver} of cuda-compat in front of {beneath}: if that driver is no "
+            "older, every program fails with error 803",
             evidence=copy.path,
         )
 
@@ -88,7 +88,7 @@ def _wrong_siblings(copy: UserDriver) -> Iterator[str]:
         yield f"has no {' and no '.join(copy.missing)} beside it"
     for sibling in copy.siblings:
         if sibling.path and sibling.version and copy.version and sibling.version != copy.version:
-            yield f"has {sibling.name} {sibling.version} beside it, and is {copy.version} itself"
+            yield f"is {copy.version}, but {sibling.name} beside it is {sibling.version}"
 
 
 @rule("CMP-06")

@@ -83,8 +83,8 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"{image} in a fatbin for {subject.gpu.arch}",
-                "linkers pick it for its family, but for sm_103 and sm_121 accept it only from "
-                "CUDA 13",
+                "linkers pick it for its family, but only those of CUDA 13 and newer accept it for "
+                "sm_103 and sm_121",
                 remedy="link the bare cubin, or compile SASS for the target",
             )
         cuda = makers.writer(image)
@@ -227,7 +227,7 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
             f"the toolkit in {toolkit.root} has nvlink and no libnvvm in {_LIBNVVM}: device links "
             "with -dlto fail there (elfLink linker library load error)",
             remedy=f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or give nvlink "
-            "-nvvmpath=FOLDER where FOLDER/lib64 has it",
+            "-nvvmpath=FOLDER, with libnvvm in FOLDER/lib64",
             evidence=os.path.join(toolkit.root, _LIBNVVM),
         )
 

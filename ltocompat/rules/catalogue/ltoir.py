@@ -434,7 +434,7 @@ def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         newest = makers.newest_maker(image)
         if newest is not None:
-            limit = f"if made by {newest} or older; tables of {horizon.ltoir_date()}"
+            limit = f"if made by {newest} or older (as of {horizon.ltoir_date()})"
             yield Requirement(
                 LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
                 "scrambled LTO-IR",

@@ -319,8 +319,8 @@ def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
     names = ", ".join(f"R{other.branch} ({other.kind}, to {other.eol})" for other in longer)
     yield Problem(
         Verdict.OK,
-        f"driver {driver.version} is of R{row.branch} ({row.kind}), which NVIDIA no longer "
-        f"updates, since {row.eol}",
+        f"driver {driver.version} is of R{row.branch} ({row.kind}), which NVIDIA has not "
+        f"updated since {row.eol}",
         remedy=f"move to {names}" if names else "move to a branch that NVIDIA supports",
         evidence=driver.source,
         headline=f"R{row.branch} has had no updates since {row.eol}",

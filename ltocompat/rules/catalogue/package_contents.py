@@ -302,8 +302,8 @@ def _runpath_problem(
     name = posixpath.basename(host.place.innermost)
     return Problem(
         verdict,
-        f"{name} needs {file}, which is installed into {folder}, but its RUNPATH does not "
-        "point there: unless something loads it first, the loader finds it only by chance",
+        f"{name} needs {file}, which is installed into {folder}, but the RUNPATH of {name} does "
+        "not point there: the loader finds it only if something else leads to it",
         f"link with a RUNPATH that points to {folder} in site-packages"
         if way is None
         else f"link with -Wl,-rpath,'{way}'",

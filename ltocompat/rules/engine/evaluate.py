@@ -15,7 +15,7 @@ from ltocompat.model.verdict import LONGEST_HEADLINE, THE_TARGET_HAS, Verdict
 from ltocompat.rules.rule import CompatUse, Component, Requirement
 
 Values = Mapping[Component, DriverVersion | Release | CompatUse | None]
-_CLAUSE_END = re.compile(r": |; | \(|, (?:or|so that|which|and|but) ")
+_CLAUSE_END = re.compile(r": |; | \(|, (?:or|so|which|and) ")
 
 
 class Ruling(Struct, frozen=True, cache_hash=True, gc=False):

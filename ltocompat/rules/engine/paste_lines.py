@@ -41,7 +41,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     how = "no trial could show it" if linker.tried else "--trial-link shows it"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
     if linker.newest_producer is not None:
-        notes.append(f"if made by {linker.newest_producer} or older")
+        notes.append(f"assumes a compiler of {linker.newest_producer} or older")
     newest = max(release for release in nvjitlink_minors() if release.major < linker.ceiling)
     others: list[tuple[str, Service]] = []
     for service in services:
@@ -110,7 +110,7 @@ def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:
         return
     first, end = served
     before = "" if end is None else f",<{capability(end)}"
-    note = "under run_constrained: not every client knows __cuda_arch"
+    note = "put it under run_constrained, since not every client knows __cuda_arch"
     yield PasteLine("conda", f"__cuda_arch >={capability(first)}{before}", note)
 
 

@@ -124,9 +124,9 @@ def resolve(
     try:
         choose(wanted, allow_unknown=False, tool=tool)
     except LtocompatError as error:  # what is refused is no advice
-        raise Missing(f"{tool.label} {wanted} is not at hand, and {error}") from error
+        raise Missing(f"{tool.label} {wanted} is not installed, and {error}") from error
     raise Missing(
-        f"{tool.label} {wanted} is not at hand; get it with: ltocompat linkers install "
+        f"{tool.label} {wanted} is not installed; get it with: ltocompat linkers install "
         f"{tool}={wanted}"
     )
 
