@@ -168,7 +168,8 @@ def test_nothing_at_hand_names_the_command(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert run(["linkers", "list"]) == 0
     assert capsys.readouterr().out == (
-        "no linker is installed; get one for trials with: ltocompat linkers install nvjitlink=12.4\n"
+        "no linker is installed; get one for trials with: "
+        "ltocompat linkers install nvjitlink=12.4\n"
     )
 
 

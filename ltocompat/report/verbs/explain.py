@@ -42,7 +42,7 @@ def _cause(entry: Explained, others: list[Explained], most: int) -> Iterator[Blo
         yield Paragraph((f"File:  {first.place}: {first.reason}{rest}",))
     yield Paragraph(("Check: ", Code(entry.check or "")))
     whole = Code(f"ltocompat explain {entry.id}")
-    yield Paragraph((f"Rule:  {entry.id}; all of it: ", whole))
+    yield Paragraph((f"Rule:  {entry.id}; details: ", whole))
     if others:
         named = "; ".join(f"{other.id} ({other.title})" for other in others)
         yield Paragraph((f"More:  {named}",))
