@@ -257,7 +257,7 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         idle = any(coverage.without_kernels for coverage in covered)
         if any(coverage.none for coverage in covered):
             some = "some of the other modules have no kernels; " if idle else ""
-            rest = "no other module has code for that GPU: its kernels fail or do nothing there"
+            rest = "no other module has code for that GPU: other kernels fail or do nothing there"
             yield Paragraph((f"{some}{rest}",))
         elif idle:
             yield Paragraph(("no other module has kernels",))
