@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from fatbin_writer import concatenated, region
+from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import FOLDER
@@ -28,7 +28,7 @@ from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.files.objects.relocations import RelocationTable, relocations_at
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed, UnreadableInput
-from ltocompat.model.image import Compression, Skipped
+from ltocompat.model.image import Compression, Module, Skipped
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.scan.sources import opened_file
 from ltocompat.scan.walk import spooled
@@ -177,8 +177,9 @@ def test_an_open_file_is_read_in_place(tmp_path: Path) -> None:
         assert file.tell() == 4
 
 
-@given(st.binary(max_size=40), st.integers(0, 40))
-def test_as_much_is_spooled_as_the_limit_allows(data: bytes, limit: int) -> None:
+@given(st.binary(min_size=1, max_size=40), st.sampled_from([-1, 0, 1]))
+def test_as_much_is_spooled_as_the_limit_allows(data: bytes, more: int) -> None:
+    limit = len(data) + more
     limits = Limits(spool_bytes=limit)
     read = io.BytesIO(data).read
     if len(data) > limit:
@@ -200,6 +201,22 @@ def test_a_frame_of_any_size_is_complete_once_all_of_it_is_there(
         prefix.grow(step)
         assert prefix.data[:step] == data[:step]
         assert prefix.complete is (len(prefix.data) == len(data) and step > len(data))
+
+
+@pytest.mark.parametrize(("size", "whole"), [(7, "x" * 7), (8, "x" * 7 + "\0"), (9, None)])
+def test_an_identifier_ends_where_its_header_does_at_most(
+    tmp_path: Path, size: int, whole: str | None
+) -> None:
+    """Behind its seven letters there is one zero, and then the image."""
+    ptx = (FOLDER / "ptx/nvrtc-12.4-compute_80.ptx").read_bytes() + b"\0"
+    data = entry(EntrySpec(KINDS["ptx"], ptx, sm=80, identifier="x" * 7, options=None))
+    assert data.count(struct.pack("<II", 64, 7)) == 1
+    path = tmp_path / "x.fatbin"
+    path.write_bytes(
+        region([data.replace(struct.pack("<II", 64, 7), struct.pack("<II", 64, size))])
+    )
+    (module,) = (record for record in ltocompat.inspect(path) if isinstance(record, Module))
+    assert [image.identifier for image in module.images] == [whole]
 
 
 @pytest.mark.parametrize("length", [19_992, 19_993])

@@ -23,6 +23,7 @@ from ltocompat import audit, check, diff, inspect, weigh
 from ltocompat.cli import run
 from ltocompat.commands.policy.gate import Audited
 from ltocompat.facts import drivers
+from ltocompat.files.archives.image_path import of_platform
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.verdict import Verdict
@@ -120,6 +121,8 @@ def test_platform_chooses_an_image(tmp_path: Path, capsys: pytest.CaptureFixture
         assert f"{path}:linux/arm64" in text
         assert "amd64" not in text
     assert run(["env", "--root", path, "--platform", "linux/amd64"]) == 0
+    assert of_platform(path, "linux/arm64", or_file=True) == f"{path}:linux/arm64"
+    assert of_platform(__file__, "linux/arm64", or_file=True) == __file__
     assert run(["require", path, "--platform", "linux/riscv64"]) == 2
     assert "it has linux/amd64, linux/arm64" in capsys.readouterr().err
 

@@ -324,6 +324,17 @@ def test_an_inspection_that_broke_off_says_so(tmp_path: Path) -> None:
     assert diff.changes == ()
 
 
+def test_of_files_that_were_not_all_read_to_their_ends_no_size_is_told(tmp_path: Path) -> None:
+    file = saved(tmp_path, MANY)
+    value = json.loads(file.read_text())
+    (whole,) = value["artifacts"]
+    for complete in (True, False):
+        other = {**whole, "path": "other.so", "complete": complete}
+        file.write_text(json.dumps({**value, "artifacts": [whole, other]}))
+        old = ltocompat.diff(file, MANY).old
+        assert (old.complete, old.size) == (complete, 2 * whole["size"] if complete else None)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -67,6 +67,11 @@ def test_two_device_links_keep_their_own_prelinked_regions(order: bytes) -> None
     assert registration.prelinked == {0x220: (0x200,), 0x230: (0x210,)}
 
 
+@pytest.mark.parametrize("order", [b"_a\0def _a\0\0_a\0def _a\0", b"_a\0def _a\0\0def _b\0"])
+def test_module_ids_that_name_no_region_or_two_lead_to_none(order: bytes) -> None:
+    assert read(two_device_links(order)).registration().prelinked == {}
+
+
 def patched(data: bytes, offset: int, layout: str, value: int) -> bytes:
     changed = bytearray(data)
     struct.pack_into(layout, changed, offset, value)

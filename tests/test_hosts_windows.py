@@ -6,10 +6,12 @@ import random
 import struct
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import read_host
-from ltocompat.files.objects.coff import long_name
+from ltocompat.files.objects.coff import CoffSection, long_name
 from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.image import CudaLibrary
@@ -141,6 +143,20 @@ def survives(data: bytes) -> None:
             host.symbol_size(0x410)
     except LtocompatError:
         pass
+
+
+@given(
+    st.sampled_from([".rdata", ".data", ".nv_fatb", ".nvFatBi"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_strings_are_searched_in_data_that_no_processor_runs_and_no_gpu(
+    name: str, data: bool, runs: bool
+) -> None:
+    """IMAGE_SCN_CNT_INITIALIZED_DATA and IMAGE_SCN_MEM_EXECUTE, as in Microsoft's PE format."""
+    traits = 0x00000040 * data | 0x20000000 * runs | 0x40000000
+    section = CoffSection(name, 0, 0, 16, 0, 0, traits)
+    assert section.plain_data is (data and not runs and not name.startswith(".nv"))
 
 
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
