@@ -25,12 +25,12 @@ from samples import FOLDER
 
 from ltocompat import inspect
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects import is_plain_object, read_host
+from ltocompat.files.objects import libraries, read_host
 from ltocompat.files.objects.host_file import ObjectFile
+from ltocompat.files.objects.libraries import is_plain_object
 from ltocompat.model.errors import LimitExceeded, LtocompatError
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.location import Location
-from ltocompat.scan import walk
 
 
 def read(data: bytes, budget: Budget | None = None) -> ObjectFile:
@@ -201,6 +201,6 @@ def test_what_is_passed_over_is_what_readers_say_nothing_of(
         for file in sorted((FOLDER / "objects").iterdir()):
             archive.write(file, file.name)
     records = [list(map(repr, inspect(path, jobs=1)))]
-    monkeypatch.setattr(walk, "is_plain_object", lambda _: False)
+    monkeypatch.setattr(libraries, "is_plain_object", lambda _: False)
     records.append(list(map(repr, inspect(path, jobs=1))))
     assert records[0] == records[1]

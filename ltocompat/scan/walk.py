@@ -33,7 +33,7 @@ from ltocompat.files.fatbin.walk import FatbinWalk, bare_image
 from ltocompat.files.first_bytes import holds_no_code, lost_pe_header, names_image
 from ltocompat.files.images import TILEIR, ptx
 from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
-from ltocompat.files.objects import is_plain_object, read_host
+from ltocompat.files.objects import read_host
 from ltocompat.files.regular import read_regular
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
@@ -501,7 +501,11 @@ class _FileWalk(Struct, Generic[T], frozen=True):
 
     def stored(self, view: ByteView, at: Location) -> Iterator[Stored | Module]:
         """Yield what lies at a place with these bytes."""
-        plain = holds_no_code(view) or (bool(at.members) and is_plain_object(view))
+        plain = holds_no_code(view)
+        if at.members and not plain:
+            from ltocompat.files.objects import libraries  # late: most files are no members
+
+            plain = libraries.is_plain_object(view)
         container = None if plain else container_of(view, self.budget)
         size = view.size if container is None else None
         try:

@@ -5,19 +5,13 @@
 
 from __future__ import annotations
 
-import functools
-import struct
 from typing import TYPE_CHECKING
 
-from ltocompat.files.codec import ZSTD_MAGIC
-from ltocompat.files.elf_layout import EM_AARCH64, EM_X86_64, ET_REL, HEADER, MAGIC
-from ltocompat.files.first_bytes import FATBIN_MAGIC, may_be_coff
+from ltocompat.files.elf_layout import MAGIC
+from ltocompat.files.first_bytes import may_be_coff
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
-    from ahocorasick_rs import BytesAhoCorasick
-
     from ltocompat.files.byteview import ByteView
     from ltocompat.files.objects.host_file import ObjectFile
     from ltocompat.files.objects.structure import ObjectReader
@@ -44,45 +38,6 @@ def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
     from ltocompat.files.objects.host_file import ObjectFile
 
     return ObjectFile(structure)
-
-
-_HEADER = struct.Struct(f"<16s{HEADER[64]}")
-_IDENTS = tuple(MAGIC + b"\2\1\1" + abi for abi in (b"\0", b"\3"))  # 64 bits, of System V or GNU
-
-
-@functools.cache
-def _search() -> BytesAhoCorasick:
-    """The search for device code, and for every name that a reader of ELF looks for."""
-    from ahocorasick_rs import BytesAhoCorasick, MatchKind
-
-    from ltocompat.files.images.ltoir import MAGIC as LTOIR
-    from ltocompat.files.objects.libraries import NAMES_IN_ELF
-    from ltocompat.files.objects.structure import (
-        FATBIN_SECTIONS,
-        SYMBOL_PREFIXES,
-        WRAPPER_SECTIONS,
-    )
-
-    sections = (name.encode() for name in FATBIN_SECTIONS | WRAPPER_SECTIONS)
-    names = (*sections, *SYMBOL_PREFIXES, *NAMES_IN_ELF)
-    code = (FATBIN_MAGIC, LTOIR, ZSTD_MAGIC, MAGIC)
-    return BytesAhoCorasick([*code, *names], matchkind=MatchKind.LeftmostLongest)
-
-
-def is_plain_object(view: ByteView) -> bool:
-    """Return whether this is a small object without device code, and with no name that counts.
-
-    Such are most of a static library, where reading their tables takes longer than inflating them.
-    One whose table of sections is not whole is left to the readers.
-    """
-    head = view.peek(0, _HEADER.size)
-    if not head.startswith(_IDENTS) or len(head) < _HEADER.size or view.size > MIB:
-        return False
-    _, kind, machine, *_, sections, _, _, _, _, size, count, _ = _HEADER.unpack(head)
-    whole = count and sections + size * count <= view.size
-    if kind != ET_REL or machine not in (EM_X86_64, EM_AARCH64) or not whole:
-        return False
-    return not _search().find_matches_as_indexes(view.read(len(MAGIC), view.size - len(MAGIC)))
 
 
 def structure_of(view: ByteView, budget: Budget) -> ObjectReader | None:

@@ -18,17 +18,29 @@ from __future__ import annotations
 
 import functools
 import re
+import struct
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import ZSTD_MAGIC
+from ltocompat.files.elf_layout import EM_AARCH64, EM_X86_64, ET_REL, HEADER, MAGIC
+from ltocompat.files.first_bytes import CODE_MAGICS
 from ltocompat.files.first_bytes import PTX_TEXT as PTX
 from ltocompat.files.objects.ptx_texts import PtxTexts
-from ltocompat.files.objects.structure import WINDOW, ObjectReader, windows
+from ltocompat.files.objects.structure import (
+    FATBIN_SECTIONS,
+    SYMBOL_PREFIXES,
+    WINDOW,
+    WRAPPER_SECTIONS,
+    ObjectReader,
+    windows,
+)
 from ltocompat.model.image import CudaLibrary
 from ltocompat.model.library_name import library_name
+from ltocompat.model.limits import MIB
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
@@ -46,14 +58,17 @@ _BANNER_TEXT = re.compile(
 # In a cubin's tkinfo note the name of its tool stands right before the banner.
 _TOOLS = (b"ptxas\0", b"nvlink\0", b"finalizer\0", b"nvasm_internal\0", b"tileiras\0")
 _LINUX_STARTS = (b"libcu", b"libnv", b"libnpp", b"libnccl", b"libmathdx")
-NAMES_IN_ELF = (*_LINUX_STARTS, *_STATIC_MARKS, PTX)
-"""All of these that a copy or a use of a CUDA library in an ELF file has one of."""
 _WINDOWS_STARTS = tuple(
     b"nvcuda cudart nvrtc nvvm nvJitLink nvfatbin cublas cudnn cudss cufft cupti curand cusolver "
     b"cusparse cutensor npp nvcomp nvjpeg nvtiff".split()
 )
 # The major comes behind it when the program runs: "libnvJitLink.so.", "libnvJitLink.so.{}".
 _PUT_TOGETHER = re.compile(r"(?<=\.so)\.(?:\{\}|%[dis])?$")
+_PLAIN = "object"
+_HEADER = struct.Struct(f"<16s{HEADER[64]}")
+_IDENTS = tuple(MAGIC + b"\2\1\1" + abi for abi in (b"\0", b"\3"))  # 64 bits, of System V or GNU
+_SECTIONS = (name.encode() for name in FATBIN_SECTIONS | WRAPPER_SECTIONS)
+_CODE = (*CODE_MAGICS[2:], ZSTD_MAGIC, MAGIC, *_SECTIONS)  # of regions and LTO-IR
 # Longer than every string that is looked for, with what stands before and behind it.
 _AROUND = 128
 
@@ -113,10 +128,29 @@ def _search(file_format: str) -> BytesAhoCorasick:
     # Windows programs keep names in UTF-16, too.
     wide = tuple(start.decode("ascii").encode("utf-16-le") for start in _WINDOWS_STARTS)
     starts = _LINUX_STARTS if file_format == "ELF" else (*_WINDOWS_STARTS, *wide)
+    if file_format == _PLAIN:
+        starts = (*_LINUX_STARTS, *_CODE, *SYMBOL_PREFIXES)
     # Leftmost matching is what lets the library use its vectorised search: 5 GB/s instead of 0.5.
     return BytesAhoCorasick(
         [*starts, *_STATIC_MARKS, BANNER, PTX], matchkind=MatchKind.LeftmostLongest
     )
+
+
+def is_plain_object(view: ByteView) -> bool:
+    """Return whether this is a small object without device code, and with no name that counts.
+
+    Such are most of a static library, where reading their tables takes longer than inflating them.
+    One whose table of sections is not whole is left to the readers.
+    """
+    head = view.peek(0, _HEADER.size)
+    if not head.startswith(_IDENTS) or len(head) < _HEADER.size or view.size > MIB:
+        return False
+    _, kind, machine, *_, sections, _, _, _, _, size, count, _ = _HEADER.unpack(head)
+    whole = count and sections + size * count <= view.size
+    if kind != ET_REL or machine not in (EM_X86_64, EM_AARCH64) or not whole:
+        return False
+    data = view.read(len(MAGIC), view.size - len(MAGIC))
+    return not _search(_PLAIN).find_matches_as_indexes(data)
 
 
 def _scan(host: ObjectReader) -> _Strings:
