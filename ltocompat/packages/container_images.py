@@ -18,13 +18,12 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
-from ltocompat.packages.values import Declared, Kind, Package
+from ltocompat.packages.values import SHOWN, Declared, Kind, Package
 from ltocompat.targets.versions.container import DISABLE, TRUE, least_admitted
 
 _PREFIX, _CUDA, _JETPACK = "NVIDIA_REQUIRE_", "NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_JETPACK"
 _VERSION = "CUDA_VERSION"
 _RELEASE = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
-_SHOWN = 120
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
@@ -82,7 +81,7 @@ def _declared(
     if not asked:
         return ()
     shown = ", ".join(f"{name}={env[name]}" for name in asked)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
     try:
         least = least_admitted(tuple(asked.values()))
     except ValueError as error:

@@ -25,7 +25,7 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.packages.members import members_of
 from ltocompat.packages.metadata import MOST_BYTES, field_of, headers_of
-from ltocompat.packages.values import Dependency, Kind, Package
+from ltocompat.packages.values import SHOWN, Dependency, Kind, Package
 
 _CONTROL = tuple(f"control.tar{packing}" for packing in (".xz", ".zst", ".gz", ""))
 _PLATFORMS = {"amd64": "linux_x86_64", "arm64": "linux_aarch64", "all": "any"}
@@ -34,7 +34,6 @@ _OF_NVIDIA = re.compile(r"(?:lib|cuda-)([a-z]+)-([0-9]{2})-([0-9]{1,2})")
 _METAPACKAGES = ("libraries", "runtime", "toolkit")
 _OF_DEBIAN = ("nvidia-cuda-toolkit", "nvidia-cuda-dev", "cuda", "cuda-toolkit", "cuda-libraries")
 _OF_DRIVER = re.compile(r"libcuda1|libnvidia-.*|nvidia-(?:driver|kernel|alternative|smi).*")
-_SHOWN = 120
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
@@ -63,7 +62,7 @@ def _dependencies(line: str, budget: Budget) -> Iterator[Dependency]:
         name = re.split(r"[\s(:\[<]", text.strip(), maxsplit=1)[0]
         soname = _BY_SONAME.fullmatch(name)
         file = f"{soname[1]}.so.{soname[2]}" if soname else ""
-        yield from libraries_of(name, file, f"{key}: {' '.join(text.split())[:_SHOWN]}")
+        yield from libraries_of(name, file, f"{key}: {' '.join(text.split())[:SHOWN]}")
 
 
 def libraries_of(name: str, file: str, line: str) -> Iterator[Dependency]:

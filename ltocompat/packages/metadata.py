@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.packages.declared import of_classifiers
-from ltocompat.packages.values import Dependency, Kind, Package, normalized, within_limits
+from ltocompat.packages.values import SHOWN, Dependency, Kind, Package, normalized, within_limits
 from ltocompat.targets.versions.requirement import requirement_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = MIB
 """Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
-_SHOWN = 120
 _PYTHON = re.compile(r"cp([0-9])([0-9]{1,3})")  # py39 is for later ones, too
 
 
@@ -101,12 +100,12 @@ def dependencies(lines: Iterable[str], problems: list[str], budget: Budget) -> I
             few = text.partition(";")[0].count(",") < limits.comparisons
             requirement = requirement_of(text if few and len(text) <= limits.line_bytes else "")
         except ValueError:
-            problems.append(f"Requires-Dist: {text[:_SHOWN]!r} can't be read")
+            problems.append(f"Requires-Dist: {text[:SHOWN]!r} can't be read")
             continue
         yield Dependency(
             normalized(requirement.name),
             (str(requirement.specifier),),
-            f"Requires-Dist: {text[:_SHOWN]}",
+            f"Requires-Dist: {text[:SHOWN]}",
             frozenset(map(normalized, requirement.extras)),
             str(requirement.marker) if requirement.marker else "",
         )

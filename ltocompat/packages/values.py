@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ltocompat.model.requirement import Required
     from ltocompat.model.signature import ModuleSignature
 
+SHOWN = 120  # characters of a line of metadata
+
 
 class Kind(enum.StrEnum):
     """A kind of package."""

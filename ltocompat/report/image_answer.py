@@ -10,14 +10,13 @@ from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import HostBinary, Image, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
-from ltocompat.report.text import Few, fold_archs
+from ltocompat.report.text import MOST_ARCHS, Few, fold_archs
 from ltocompat.scan.summarize import SummaryBuilder
 
 if TYPE_CHECKING:
     from ltocompat.rules.engine.engine import Engine
 
 _MOST_MAKERS = 8
-_MOST_ARCHS = 200
 _MOST_SIGNATURES = 500  # real libraries have a few dozen
 _PREPARED = 64
 
@@ -73,7 +72,7 @@ class ImageAnswer:
         counted = None if image.kernels is None else bool(image.kernels)
         self._kernels.add(counted if shown else True)
         if image.arch is not None:
-            self._archs.setdefault(image.kind, Few(_MOST_ARCHS)).add(image.arch)
+            self._archs.setdefault(image.kind, Few(MOST_ARCHS)).add(image.arch)
         for maker in image.made_by:
             if not maker.releases:
                 self._makers.add(str(maker))

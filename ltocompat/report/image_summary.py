@@ -13,6 +13,7 @@ from ltocompat.model.image import CudaLibrary, HostBinary, Image, ImageKind, Mod
 from ltocompat.model.words import count
 from ltocompat.report.document import Code, Items, separated
 from ltocompat.report.text import (
+    MOST_ARCHS,
     Few,
     binary_size,
     evidence_label,
@@ -27,7 +28,6 @@ from ltocompat.scan.filters import UNKNOWN
 
 _MOST_ROWS = 500
 _MOST_ALIKE = 200
-_MOST_ARCHS = 200
 _MOST_WORDS = 4
 _MOST_NAMES = 20
 _SHOWN_NAMES = 3
@@ -76,7 +76,7 @@ class SummaryRow(Struct):
     makers: Few[str] = field(default_factory=lambda: Few(_MOST_WORDS))
     evidence: Few[str] = field(default_factory=lambda: Few(_MOST_WORDS))
     needs: Few[str] = field(default_factory=lambda: Few(_MOST_WORDS))
-    archs: Few[SmArch] = field(default_factory=lambda: Few(_MOST_ARCHS))
+    archs: Few[SmArch] = field(default_factory=lambda: Few(MOST_ARCHS))
     compressions: Few[str] = field(default_factory=lambda: Few(8))
     images: int = 0
     stored: int = 0

@@ -13,6 +13,8 @@ from ltocompat.model.image import Image, ImageKind, Needs, Producer
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
+LONGEST_NAME = 160  # of a kernel, columns
+MOST_ARCHS = 200  # that are counted apart
 _CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so|which|and) ")
 
 # The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and

@@ -25,13 +25,12 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
-from ltocompat.report.text import binary_size, clip, fold_archs, truncate
+from ltocompat.report.text import LONGEST_NAME, binary_size, clip, fold_archs, truncate
 
 _MOST_ROWS = 200
 _MOST_WORDS = 6
 _MOST_SYMBOLS = 2
 _MOST_NAMES = 5
-_LONGEST_NAME = 160
 
 _SIDES = (Column(""), Column("old", width=16), Column("new", width=16))
 _CHANGES = (
@@ -139,7 +138,7 @@ def _names(changes: Iterable[Change]) -> Iterator[Items]:
         inside = (" in ", Code(subject)) if subject else ()
         yield Items(
             f"{KINDS[kind]} ({of})",
-            tuple((Code(clip(name, _LONGEST_NAME)), *inside) for name in shown),
+            tuple((Code(clip(name, LONGEST_NAME)), *inside) for name in shown),
             left_out(max(change.count for change in several) - len(shown)),
         )
 

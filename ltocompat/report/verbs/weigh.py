@@ -22,7 +22,7 @@ from ltocompat.report.document import (
     Styled,
     Table,
 )
-from ltocompat.report.text import binary_size, clip, truncate
+from ltocompat.report.text import LONGEST_NAME, binary_size, clip, truncate
 
 WORTH_A_LINE = 64 << 10
 """Bytes; less is not worth anyone's time, and is only added up."""
@@ -30,7 +30,6 @@ WORTH_A_LINE = 64 << 10
 _MOST_ARCHS = 40
 _MOST_LIBRARIES = 20
 _MOST_KERNELS = 20
-_LONGEST_NAME = 160
 
 _ARCH_COLUMNS = (
     Column("kind", width=5),
@@ -178,7 +177,7 @@ _LAYER_COLUMNS = (
 def _layers(weight: Weight) -> Iterator[Block]:
     sizes = [(row.size, row.hidden, row.stored, row.history or "not said") for row in weight.layers]
     if sizes:
-        rows = [(*map(binary_size, each), Code(clip(line, _LONGEST_NAME))) for *each, line in sizes]
+        rows = [(*map(binary_size, each), Code(clip(line, LONGEST_NAME))) for *each, line in sizes]
         yield Table(_LAYER_COLUMNS, tuple(rows))
     if hidden := sum(row.hidden for row in weight.layers):
         hint = "later layers hide, but that still ship; remove them in the layer that adds them"
@@ -197,7 +196,7 @@ def _kernels(weight: Weight) -> Iterator[Block]:
     if not shown:
         yield Paragraph(("no SASS with kernels; only SASS shows their sizes",))
         return
-    named = [(row, Code(clip(row.demangled or row.name, _LONGEST_NAME))) for row in shown]
+    named = [(row, Code(clip(row.demangled or row.name, LONGEST_NAME))) for row in shown]
     rows = [(binary_size(row.code), f"{row.count:,}", name) for row, name in named]
     yield Table(_KERNEL_COLUMNS, tuple(rows))
     rest = len(weight.kernels) - len(shown) + weight.kernels_left_out

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import KIB, MIB
-from ltocompat.targets.linkers.machine import Machine
+from ltocompat.targets.linkers.machine import LONGEST_PATH, Machine
 
 CACHE = "/etc/ld.so.cache"
 CONF = "/etc/ld.so.conf"
@@ -33,7 +33,6 @@ _HWCAP_EXTENSION = 1 << 30
 _ISA_LEVELS = (1 << 10) - 1
 _MOST_BYTES = 16 * MIB
 _MOST_ENTRIES = 100_000
-_LONGEST_PATH = 4 * KIB
 _DEEPEST_INCLUDE = 8
 
 # dl-cache.h, FLAG_*_LIB64 with FLAG_ELF_LIBC6 (3): which processor an entry is for.
@@ -109,8 +108,8 @@ def _entry(view: ByteView, offset: int, hwcaps: tuple[str, ...]) -> CacheEntry:
     kind, index = (hwcap >> 32) & ~_ISA_LEVELS, hwcap & 0xFFFFFFFF
     known = kind == _HWCAP_EXTENSION and index < len(hwcaps)
     return CacheEntry(
-        name=view.text(name, _LONGEST_PATH),
-        path=view.text(path, _LONGEST_PATH),
+        name=view.text(name, LONGEST_PATH),
+        path=view.text(path, LONGEST_PATH),
         flags=flags,
         hwcaps=hwcaps[index] if known else "",
         legacy=bool(hwcap) and not known,

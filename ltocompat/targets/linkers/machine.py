@@ -28,7 +28,7 @@ from ltocompat.model.limits import Budget
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 _LOOK = getattr(os, "O_PATH", os.O_RDONLY | _AT_ONCE)
 _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _AT_ONCE
-_LONGEST_PATH = 4096  # characters, as Linux takes them; a text of the machine may name any
+LONGEST_PATH = 4096  # characters, as Linux takes them; a text of the machine may name any
 _MOST_NAMES = 100_000  # of a folder
 _MOST_TEXT = 16 << 20  # bytes of a text file; a list of a distribution's packages has 5 MB
 _LONGEST_PATTERN = 1_000
@@ -88,7 +88,7 @@ class Machine(Struct, frozen=True):
         """The path for the system itself: on this machine, and where nothing else is possible."""
         if self.budget is not None:
             self.budget.check_time()
-        if len(path) > _LONGEST_PATH:
+        if len(path) > LONGEST_PATH:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         if self.root == "/":
             return path
