@@ -59,7 +59,7 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
     groups = summary.test_groups
     if groups:
         number = sum(group.count for group in groups)
-        images = f"{count(number, 'loose image')} of its tests"
+        images = f"{count(number, 'image file')} of its tests"
         verb = "are" if number > 1 else "is"
         own = "" if summary.groups else ", and it has no device code of its own"
         yield Problem(

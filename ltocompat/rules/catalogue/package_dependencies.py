@@ -243,7 +243,7 @@ def dependency_on_nothing(shipped: Shipped) -> Iterator[Problem]:
             yield Problem(
                 Verdict.FAIL if name in always else Verdict.UNKNOWN,
                 f"{name} is an empty package, which pip can't install: {real} has the library",
-                f"write Requires-Dist: {real}, with the versions of your major of CUDA",
+                f"write Requires-Dist: {real}, with the versions of your CUDA major",
                 require.line,
                 subject=name,
             )

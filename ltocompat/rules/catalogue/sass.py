@@ -26,7 +26,7 @@ def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, _: Route) -> str | None
     mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
     if mine // 10 == number // 10 and mine <= number:
         return None
-    return f"runs on compute capability {mine // 10}.x from {mine // 10}.{mine % 10} on"
+    return f"runs on compute capability {mine // 10}.{mine % 10} or a higher {mine // 10}.x"
 
 
 _AMPERE = 8

@@ -105,7 +105,7 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
     """
     if _REQUIREMENT.fullmatch(text.strip()) is None:
         raise UsageError(
-            f"container={text} can't be read; write {_EXAMPLE}, as NVIDIA_REQUIRE_CUDA has it"
+            f"container={text} can't be read; write {_EXAMPLE}, as in NVIDIA_REQUIRE_CUDA"
         )
     # A condition on brands and architectures admits hosts that have them.
     firsts = (_first_admitted([text.strip()], branch) for branch in drivers.driver_branches())
