@@ -124,7 +124,7 @@ def test_a_package_with_images_of_tests_alone_is_told_as_one_without_device_code
     words = ["check", str(path), "--deploy-target", H100, "--notes"]
     assert run(words) == 3
     text = capsys.readouterr().out
-    assert text.startswith("note[IMG-05] 1 loose image of its tests is not checked")
+    assert text.startswith("note[IMG-05] 1 image file of its tests is not checked")
     assert text.endswith("no findings, 1 note\n1 file without device code\n")
     assert run([*words, "--allow-empty"]) == 0
 

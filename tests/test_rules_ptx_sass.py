@@ -77,7 +77,7 @@ def test_one_rule_of_selection_speaks_exactly_where_a_linker_does_not_pick(
             "SASS-01",
             "runs on compute capability 8.6 or a higher 8.x",
         ),
-        (ImageKind.SASS, "90", "sm_120", "SASS-01", "runs on compute capability 9.x"),
+        (ImageKind.SASS, "90", "sm_120", "SASS-01", "runs on compute capability 9.0"),
         (ImageKind.SASS, "60", "sm_62", "SASS-02", "is for discrete GPUs"),
         (ImageKind.SASS, "100f", "sm_120", "SASS-04", "sm_100, sm_103 and sm_107 only"),
         (ImageKind.PTX, "90a", "sm_100", "PTX-04", "is for sm_90 only"),

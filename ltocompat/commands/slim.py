@@ -297,10 +297,8 @@ class _Run:
         """
         progress = self._settings.progress if self._packer else None
         packing = functools.partial(progress or (lambda *_: None), f"packing {place}")
-        kept, packer, tally = self._kept, self._packer, self._tally
-        rewriter = LibraryRewriter(
-            view, file, kept, packer, tally, progress=packing, members=place.members
-        )
+        settings = self._kept, self._packer, self._tally
+        rewriter = LibraryRewriter(view, file, *settings, progress=packing, members=place.members)
         batches = batches_of_view(view, Location(place.path), self._settings)
         self._machine = rewriter.machine
         before = self._judged(place, rewriter.written(batches))

@@ -356,7 +356,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     used = [(word, number) for word, number in ways if number]
     # Rules on libraries, metadata and the policy's limits ask for no GPU.
     policy = any(finding.rule in ASKED_BY_PROJECT for finding in result.findings)
-    general = "libraries, metadata, policy" if policy else "libraries, metadata"
+    general = "libraries, metadata" + ", policy" * policy
     unnamed = "none named" if coverage.modules else general
     return (
         names[cell.target],
