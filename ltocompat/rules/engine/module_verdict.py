@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ModuleGroup
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Finding, Route, Verdict
+from ltocompat.rules.constraints import AlwaysMet
 from ltocompat.rules.engine.evaluate import Ruling
 from ltocompat.rules.rule import Component, Subject
 
@@ -35,7 +36,8 @@ def _as_held(ruling: Ruling) -> str:
     requirement = ruling.requirement
     if requirement.component is Component.OPTIONS or not _in_play(ruling):
         return ""
-    verdict = "not checked" if ruling.verdict is None else ruling.verdict
+    word = "noted" if ruling.verdict is Verdict.OK and ruling.message else ruling.verdict
+    verdict = "not checked" if word is None else word
     if not requirement.constraint.weighs_values:
         return f"{verdict} on every target ({requirement.rule})"
     return f"{requirement.component} {requirement.constraint} {verdict} ({requirement.rule})"
@@ -43,9 +45,10 @@ def _as_held(ruling: Ruling) -> str:
 
 def _in_play(ruling: Ruling) -> bool:
     """Return whether the answer could be another: a component is there, a constraint asks."""
-    requirement = ruling.requirement
-    idle = requirement.component is Component.COMPAT and ruling.verdict is Verdict.OK
-    return not idle and (ruling.verdict is not Verdict.OK or str(requirement.constraint) != "any")
+    component, constraint = ruling.requirement.component, ruling.requirement.constraint
+    always = isinstance(constraint, AlwaysMet) or str(constraint) == "any"
+    idle = always or component is Component.COMPAT
+    return ruling.verdict is not Verdict.OK or bool(ruling.message) or not idle
 
 
 class ModuleVerdict(Struct, frozen=True, gc=False):
