@@ -91,8 +91,7 @@ def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
             if older and release.major == _IMPORTING and extra in (None, of_extra):
                 yield Problem(
                     verdict,
-                    f"the metadata allow {package} before {release}, but {cusparse}, imports names "
-                    f"of nvJitLink {release}",
+                    f"{cusparse}, needs nvJitLink {release}; the metadata allow older ones",
                     f"write Requires-Dist: {package}>={release},<{release.major + 1}",
                     way.line,
                     subject=package,
@@ -107,7 +106,7 @@ def _admitted_cusparses(
         oldest = oldest_cusparse(lead.package, lead.versions)
         release = toolkit_with(lead.package, oldest)
         if release is not None:
-            text = f"{lead.package} {oldest}, the oldest that is allowed"
+            text = f"{lead.package} {oldest}, the oldest allowed"
             yield text, release, lead.extra, Verdict.FAIL
     for require in dependencies_always(shipped.package, shipped.budget):
         if require.name == "cuda-toolkit":
