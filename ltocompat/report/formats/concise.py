@@ -7,8 +7,8 @@ from collections import Counter
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.findings import LEVELS, SortedRecords
-from ltocompat.report.text import safe_text, sentence
+from ltocompat.report.findings import LEVELS, SortedRecords, headline_of
+from ltocompat.report.text import safe_text
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:
@@ -24,10 +24,10 @@ def write(answer: SortedRecords, stream: Writable) -> None:
 
 def _line(row: FindingRow) -> str:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
-    found = f"{row.message}{_extent(row)}"
-    text = f"{sentence(found)} Remedy: {row.remedy}" if row.remedy else found
+    headline = safe_text(headline_of(row.group.finding))
     verdict = "" if row.verdict == "ok" else f"{row.verdict} "  # a finding has more to say than ok
-    return f"{row.place}: {row.level}: {verdict}{row.rule} on {row.target}{gpus}: {text}"
+    on = f"{row.rule} on {row.target}{gpus}"
+    return f"{row.place}: {row.level}: {verdict}{on}: {headline}{_extent(row)}"
 
 
 def _extent(row: FindingRow) -> str:
