@@ -22,7 +22,6 @@ MEANINGS = {
     Verdict.UNKNOWN: "a fact is missing (check names it)",
     Verdict.FAIL: "will not link or load",
 }
-"""Meanings of verdicts, for legends."""
 
 # Drawn around the origin, in pictures of matrices too. Colour is never all.
 SHAPES: dict[str, str] = {

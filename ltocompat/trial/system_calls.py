@@ -1,6 +1,6 @@
 """System calls that processes of a trial may make, by their numbers on each processor.
 
-``system_calls.toml`` has them, and where they come from.
+``system_calls.toml`` has them, what each sort is for, and where they come from.
 """
 
 from __future__ import annotations
@@ -23,20 +23,11 @@ def numbers(processor: str) -> dict[str, int]:
 
 
 COMPUTING = frozenset(_NUMBERS["computing"])
-"""Make bytes of bytes, in memory, with threads and clocks of its own."""
 LOOKING = frozenset(_NUMBERS["looking"])
-"""Find and open files, as a loader of libraries does."""
 FORKING = frozenset(_NUMBERS["forking"])
-"""Start processes: of our own process alone, before code of an input is at work."""
 CONFINING = frozenset(_NUMBERS["confining"])
-"""Confine itself further, likewise."""
 MAKING = frozenset(_NUMBERS["making"])
-"""Lay out a folder for a program: of our own process alone."""
 STARTING = frozenset(_NUMBERS["starting"])
-"""Become the program that may be started."""
 DRIVING = frozenset(_NUMBERS["driving"])
-"""Use a driver."""
 SERVICE = frozenset(_NUMBERS["service"])
-"""Speak with the driver's multi-process service."""
 OLDER_INSTEAD = frozenset(_NUMBERS["older_instead"])
-"""Calls whose flags lie in memory, which no filter can read: libc then takes the older call."""

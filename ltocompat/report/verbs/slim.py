@@ -104,4 +104,3 @@ def _counts(slimmed: Slimmed) -> dict[str, int]:
 
 
 REPORT: Report[Slimmed] = Report(blocks, rows_document("slim", _counts))
-"""The report of ``slim``, as blocks and as JSON."""
