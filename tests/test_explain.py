@@ -18,17 +18,19 @@ from typing import Any
 
 import pytest
 from every_case import every
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ltocompat.cli import app, run
 from ltocompat.commands.explain import explain, explain_all
 from ltocompat.commands.explain import run as run_command
 from ltocompat.commands.options import ExplainOptions
+from ltocompat.facts import rows as facts_rows
 from ltocompat.facts import table
 from ltocompat.facts.drivers import errors_called
-from ltocompat.facts.gpus import sms
+from ltocompat.facts.gpus import RENAMED, sms
 from ltocompat.facts.libraries import library_packages
+from ltocompat.facts.toolkits import HostCompilers
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.model.errors import Missing, UsageError
@@ -39,9 +41,10 @@ from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.clients import speakers
-from ltocompat.rules.message_values import filled
+from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import Topic, rules, rules_left_out, topics
+from ltocompat.rules.services import capability
 from ltocompat.targets.paste import Paste, Reading
 from ltocompat.trial.logs import explain as reason_of
 
@@ -77,6 +80,7 @@ Collecting environment information...
 """
 # Rows of the table of messages that none of the collected messages shows.
 EXAMPLES = {
+    "no-driver-for-gpu": "GTX 560 Ti: CUDA driver version is insufficient for CUDA runtime version",
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
     "'/tmp/saxpy-0c5610.cubin'",
@@ -708,6 +712,65 @@ def test_all_rules_are_listed_in_order() -> None:
 
 
 # ---- The table of messages
+
+
+CUDA_RELEASES = [f"{r.cuda}" for r in facts_rows(HostCompilers)]
+ARCHS = {row.number: row for row in sms() if row.number != RENAMED}
+
+
+@every("cuda", ["", "7.5", "10.2", *CUDA_RELEASES])
+@every("cmake", ["", "3.22", "3.24"])
+def test_no_fix_says_native_to_a_tool_that_may_not_know_it(cuda: str, cmake: str) -> None:
+    values = derived({name: of for name, of in (("nvcc", cuda), ("cmake", cmake)) if of})
+    says = [
+        words for of in speakers("clients").values() for row in of for words in row.says.values()
+    ]
+    fixes = [filled(words, values) for words in [*says, *(row.fix for row in messages())]]
+    known = bool(cuda) and Release.parse(cuda) >= Release(11, 6) and cmake != "3.22"
+    assert any(re.search(r"=native\b", fix) for fix in fixes) is known
+
+
+@given(
+    st.sampled_from(sorted(ARCHS)),
+    st.sampled_from(sorted(ARCHS)),
+    st.sampled_from(CUDA_RELEASES),
+    st.sampled_from(["gpu-architecture", "cpu-architecture"]),
+    st.booleans(),
+)
+def test_an_architecture_is_too_new_or_dropped_by_the_toolkit(
+    number: int, of_gpu: int, cuda: str, option: str, named: bool
+) -> None:
+    row, gpu, release = ARCHS[number], ARCHS[of_gpu], Release.parse(cuda)
+    dropped = row.last_toolkit is not None and release > row.last_toolkit
+    assume(dropped or release < row.first_toolkit)
+    text = f"Cuda compilation tools, release {cuda}, V{cuda}.1\n"
+    text += f"compute capability: {capability(of_gpu)}\n" * named
+    text += f"nvcc fatal : Value 'sm_{number}' is not defined for option '{option}'"
+    first = explain(text)[0]
+    assert ("too old" in (first.cause or "")) is not dropped
+    assert ("was the last" in (first.cause or "")) is dropped
+    wanted = gpu if named else row
+    for installed in re.findall(r"/usr/local/cuda-(\d+\.\d) ", first.fix or ""):
+        assert wanted.first_toolkit <= Release.parse(installed)
+        assert wanted.last_toolkit is None or Release.parse(installed) <= wanted.last_toolkit
+
+
+@every("name", ["sm_20", "compute_21"])
+def test_fermi_was_dropped_and_nothing_else(name: str) -> None:
+    only = explain(f"nvcc fatal : Unsupported gpu architecture '{name}'")[0]
+    assert "(Fermi)" in (only.cause or "")
+    assert "CUDA 8.0 was the last" in (only.cause or "")
+
+
+@every("gpu", ["GTX 560 Ti", "NVS 315", "GeForce GTX 480"])
+def test_no_driver_is_offered_for_a_gpu_that_has_none(gpu: str) -> None:
+    error = "CUDA driver version is insufficient for CUDA runtime version"
+    assert "driver" not in (explain(f"{gpu}: {error}")[0].fix or "")
+
+
+@every("name", ["GTX 1070", "nvidia 1070 gpu", "1070 gtx", "gtx1070", "Nvidia GeForce gtx 1070"])
+def test_a_gpu_is_read_in_other_orders_and_cases(name: str) -> None:
+    assert "sm_61" in (explain(f"{name}\nError: invalid device function 8")[0].fix or "")
 
 
 def test_every_row_is_the_first_that_fits_some_text() -> None:

@@ -137,7 +137,7 @@ function release(value) {
 
 function wordsOfGpu(text) {
   const { gpus } = searchIndex.explain;
-  const plain = stripped(text).replace(regex(gpus.vgpu, "i"), "").toLowerCase();
+  const plain = stripped(text).replace(regex(gpus.vgpu, "i"), "").toLowerCase().replace(/\b([0-9]{3,4}) ?([gr]tx)\b/g, "$2 $1");
   const spaced = plain.replace(/[^0-9a-z]+|(?<=rtx)(?=a[0-9])/g, " ");
   return spaced.replace(regex(gpus.noise, "g"), " ").match(/[a-z]+|[0-9]+/g) || [];
 }
@@ -192,9 +192,10 @@ function evidence(text) {
     gpu_sm: [
       ...numbers.filter((number) => Number(number) in sms),
       ...[...gpus].map((name) => String(modelsNamed(name)[0].number)),
+      ...["20", "21"].filter((number) => valuesOf(`fermi${number}`, text).length),
     ],
   };
-  for (const name of ["optix", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
+  for (const name of ["optix", "cmake", "generation", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
   for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];
@@ -266,13 +267,13 @@ function ofDriver(text) {
 function ofSm(text) {
   const match = text.match(/^(\d{2,3})([af]?)$/);
   const row = match && searchIndex.explain.sms[Number(match[1])];
-  if (!row) return {};
+  if (!row) return searchIndex.explain.fermi[text] || {};
   let { first } = row;
   if (match[2] === "f" && order(first, "12.9") < 0) first = "12.9";
   else if (text === "90a") first = "12.0";
   const number = String(Number(match[1]));
   const cc = `${number.slice(0, -1)}.${number.slice(-1)}`;
-  return { name: row.name, cc, kokkos: `${row.name.toUpperCase()}${number}`, first, last: row.last, index: row.jetson ? "" : row.last ? (row.last === "12.9" ? "cu126" : "") : index(first, true), jetson: row.jetson };
+  return { name: row.name, cc, kokkos: `${row.name.toUpperCase()}${number}`, first, last: row.last, branch: row.branch, index: row.jetson ? "" : row.last ? (row.last === "12.9" ? "cu126" : "") : index(first, true), jetson: row.jetson };
 }
 
 const DERIVED = {
@@ -376,11 +377,15 @@ function derived(values) {
   if ("over" in found) found.host = String((Number(found.over[0]) * 10 + Number(found.over[2]) - 1) / 10);
   Object.assign(found, madeWith(found), hostCompiler(found), packageOf(found));
   if ((found.symbol || "").length > 60) found.symbol = `${found.symbol.slice(0, 60)}...`;
-  if ("gpu_sm" in found && found.gpu_sm === found.sm) found.same_gpu = "";
+  if ("gpu_sm" in found && found.gpu_sm === (found.sm || "").replace(/[af]+$/, "")) found.same_gpu = "";
   const torch = found.torch || "0.0";
   const tooNew = found.gpu_sm_last && order(torch, "12.6") > 0;
   if (found.gpu_sm_first && order(torch, found.gpu_sm_first) >= 0 && !tooNew) delete found.gpu_sm_index;
   const { build } = found;
+  const native = build && order(build, "11.6") >= 0 && order(found.cmake || "3.24", "3.24") >= 0;
+  found.gpu_arch = found.gpu_sm || (native ? "native" : "XY");
+  found.gencode = found.gpu_arch === "native" ? "-arch=native" : `-gencode arch=compute_${found.gpu_arch},code=sm_${found.gpu_arch}`;
+  found.gpu_note = found.gpu_arch === "XY" ? " (XY: its compute_cap without the dot)" : "";
   if (build && found.gpu_sm_first && order(build, found.gpu_sm_first) < 0) found.gpu_needs = found.gpu_sm_first;
   else if (build && found.gpu_sm_last && order(build, found.gpu_sm_last) > 0) found.gpu_needs = found.gpu_sm_last;
   const major = found.major || (found.builtins ?? found.ptx_cuda ?? "").split(".")[0];
@@ -394,12 +399,17 @@ function derived(values) {
   return found;
 }
 
-const dropped = (values) => "sm_last" in values && (!values.nvcc || order(values.nvcc, values.sm_last) > 0);
+const dropped = (values) => "sm_last" in values && (!values.build || order(values.build, values.sm_first) >= 0);
 const CONDITIONS = {
   "": () => true,
   "no such architecture": (values) => !("sm_first" in values),
   dropped,
   "newer than the tool": (values) => "sm_first" in values && !dropped(values),
+  "no driver for the GPU": (values) => {
+    const cuda = values.cuda || values.made || "9.2";
+    const needed = Number(searchIndex.explain.floors[majorOf(cuda)] || branchOf(cuda) || 0);
+    return Number(values.gpu_sm_branch || needed) < needed;
+  },
   removed: (values) => "symbol_last" in values,
   "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
   "may be Zstandard": (values) =>

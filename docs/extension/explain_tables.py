@@ -44,10 +44,12 @@ def explain_tables() -> dict[str, Any]:
                 "name": row.name,
                 "first": str(row.first_toolkit),
                 "last": str(row.last_toolkit or ""),
+                "branch": str(row.last_branch or ""),
                 "jetson": message_values._OF_JETSON if row.tegra else "",
             }
             for row in gpus.sms()
         },
+        "fermi": message_values._FERMI,
         "ptx": {
             ".".join(map(str, isa)): str(cuda) for isa, cuda in toolkits.ptx_releases().items()
         },

@@ -69,7 +69,8 @@ def _targets(values: Mapping[str, str]) -> tuple[str, ...]:
     linker = values.get("has") or values.get("linker_reads_cuda") or _before(values)
     keys = [("driver", driver), ("nvjitlink", linker)]
     known = ",".join(f"{key}={value}" for key, value in keys if value)
-    if gpu := values.get("sm") or values.get("gpu_sm"):
+    gpu = values.get("sm") or values.get("gpu_sm")
+    if gpu and not gpu.startswith("2"):  # no deploy target has a Fermi
         return (",".join(filter(None, (known, f"gpu=sm_{gpu}"))),)
     if driver is None:
         return (known,) if known else ()

@@ -40,6 +40,7 @@ _Words = tuple[str, ...]
 def _words(text: str) -> _Words:
     """``RTX A4000-8GB`` as (``rtx``, ``a``, ``4000``)."""
     plain = re.sub(_VGPU, "", text.strip(), flags=re.IGNORECASE).lower()
+    plain = re.sub(r"\b([0-9]{3,4}) ?([gr]tx)\b", r"\2 \1", plain)  # 1050gtx ti
     spaced = re.sub(r"[^0-9a-z]+|(?<=rtx)(?=a[0-9])", " ", plain)
     return tuple(re.findall(r"[a-z]+|[0-9]+", re.sub(_NOISE, " ", spaced)))
 

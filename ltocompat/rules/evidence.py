@@ -29,9 +29,9 @@ def evidence(text: str) -> dict[str, str]:
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
-        nvidia-smi has it), ``optix`` (9.0), ``package`` (of Python), ``building`` (the package
-        that pip builds), ``torch_release`` (2.8), ``gpu`` (its name) and ``gpu_sm`` (90), or of
-        several ``gpu_sms`` (80;90), those that the text tells.
+        nvidia-smi has it), ``optix`` (9.0), ``cmake`` (3.22), ``generation`` (OpenCV's),
+        ``package`` (of Python), ``building`` (what pip builds), ``torch_release`` (2.8),
+        ``gpu`` (its name) and ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), where told.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
@@ -94,12 +94,14 @@ def _architectures(text: str) -> Iterator[str]:
             yield number
     for name in _gpus(text):
         yield str(models_named(name)[0].number)
+    yield from (number for number in ("20", "21") if any(_values(f"fermi{number}")(text)))
 
 
+_AS_WRITTEN = ["smi", "optix", "cmake", "generation", "package", "building", "torch_release"]
 _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "driver": _drivers,
     **{name: _releases(name) for name in ("nvcc", "toolkit", "torch", "said")},
-    **{name: _values(name) for name in ("smi", "optix", "package", "building", "torch_release")},
+    **{name: _values(name) for name in _AS_WRITTEN},
     "gpu": _gpus,
     "gpu_sm": _architectures,
 }

@@ -103,14 +103,31 @@ def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
 
 
 def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
-    """The release that the GPU needs in place of the toolkit's, and whether it is ``sm`` itself."""
-    found = {"same_gpu": ""} if values.get("gpu_sm", "") == values.get("sm") else {}
+    """How nvcc is told the GPU, the release that the GPU needs, and whether it is ``sm`` itself."""
+    arch = values.get("gpu_sm") or _native(values) or "XY"
+    code = f"-gencode arch=compute_{arch},code=sm_{arch}"
+    note = " (XY: its compute_cap without the dot)" if arch == "XY" else ""
+    found = {
+        "gpu_arch": arch,
+        "gencode": "-arch=native" if arch == "native" else code,
+        "gpu_note": note,
+    }
+    if values.get("gpu_sm", "") == values.get("sm", "?").rstrip("af"):
+        found["same_gpu"] = ""
     build, last = values.get("build"), values.get("gpu_sm_last")
     if build and Release.parse(build) < Release.parse(values.get("gpu_sm_first", "0.0")):
         found["gpu_needs"] = values["gpu_sm_first"]
     elif build and last and Release.parse(build) > Release.parse(last):
         found["gpu_needs"] = last
     return found
+
+
+def _native(values: Mapping[str, str]) -> str:
+    """The word with which nvcc and CMake ask the GPU, where nothing says that they are older."""
+    nvcc, cmake = (
+        Release.parse(values.get(*tool)) for tool in (("build", "0.0"), ("cmake", "9.9"))
+    )
+    return "native" if nvcc >= Release(11, 6) and cmake >= Release(3, 24) else ""
 
 
 def _has_code_for_gpu(values: Mapping[str, str]) -> bool:
@@ -240,11 +257,19 @@ def _of_driver(text: str) -> dict[str, str]:
     return known | _of_cuda(str(cuda)) | {"cuda": str(cuda), "branch": str(branch)} | next_major
 
 
+_FERMI = {
+    number: {"name": "Fermi", "cc": cc, "first": first, "last": "8.0", "branch": "390"}
+    for number, cc, first in (("20", "2.0", "3.0"), ("21", "2.1", "3.2"))
+}
+"""What came before the table of architectures: errors of old programs name it (release notes of
+CUDA 3.0, 3.2 and 9.0; NVIDIA UNIX driver deprecation schedule)."""
+
+
 def _of_sm(text: str) -> dict[str, str]:
     match = re.fullmatch(r"(\d{2,3})([af]?)", text)
     row = sm(int(match[1])) if match else None
     if match is None or row is None:
-        return {}
+        return _FERMI.get(text, {})
     first = row.first_toolkit
     if match[2] == "f":
         first = max(first, _FIRST_WITH_F)
@@ -256,6 +281,7 @@ def _of_sm(text: str) -> dict[str, str]:
         "kokkos": f"{row.name.upper()}{row.number}",
         "first": str(first),
         "last": str(row.last_toolkit or ""),
+        "branch": str(row.last_branch or ""),
         "index": "" if row.tegra else _first_index(first, row.last_toolkit),
         "jetson": _OF_JETSON if row.tegra else "",
     }
@@ -291,10 +317,18 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
 
 
 def _dropped(values: Mapping[str, str]) -> bool:
-    """Return whether the GPU was dropped; not where the nvcc of the text is from before that."""
+    """Return whether the GPU was dropped; not where the text's toolkit is from before it."""
     if "sm_last" not in values:
         return False
-    return Release.parse(values.get("nvcc", "99.9")) > Release.parse(values["sm_last"])
+    return Release.parse(values.get("build", "99.9")) >= Release.parse(values["sm_first"])
+
+
+def _no_driver(values: Mapping[str, str]) -> bool:
+    """Return whether the GPU's last driver is older than the program; Fermi's is, of any."""
+    cuda = values.get("cuda") or values.get("made") or "9.2"
+    floor = major_floor(Release.parse(cuda).major)
+    needed = floor.branch if floor else int(_branch(Release.parse(cuda)) or 0)
+    return int(values.get("gpu_sm_branch") or needed) < needed
 
 
 def _driver_suffices(values: Mapping[str, str]) -> bool:
@@ -316,6 +350,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "no such architecture": lambda values: "sm_first" not in values,
     "dropped": _dropped,
     "newer than the tool": lambda values: "sm_first" in values and not _dropped(values),
+    "no driver for the GPU": _no_driver,
     "removed": lambda values: "symbol_last" in values,
     "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
     "may be Zstandard": _may_be_zstandard,
