@@ -333,11 +333,11 @@ function hostCompiler(values) {
 }
 
 function packageOf(values) {
-  const { files, lastOf, ofACuda, ofPackage } = searchIndex.explain;
+  const { files, last_of, ofACuda, ofPackage } = searchIndex.explain;
   const file = (values.file || "").split(/[\\/]/).at(-1);
   const found = {};
   const numbered = file.match(regex(`^${ofACuda}`));
-  if (numbered) found.file_cuda = lastOf[majorOf(numbered[1])] ?? numbered[1];
+  if (numbered) found.file_cuda = last_of[majorOf(numbered[1])] ?? numbered[1];
   const known = files[file.toLowerCase().endsWith(".dll") ? file.toLowerCase() : file];
   if (!known) return found;
   const major = values.torch_major || values.made_major;

@@ -49,7 +49,6 @@ def explain_tables() -> dict[str, Any]:
             }
             for row in gpus.sms()
         },
-        "fermi": message_values._FERMI,
         "ptx": {
             ".".join(map(str, isa)): str(cuda) for isa, cuda in toolkits.ptx_releases().items()
         },
@@ -62,13 +61,10 @@ def explain_tables() -> dict[str, Any]:
         },
         "releases": clients._OF_RELEASES,
         "ofACuda": message_values._OF_A_CUDA.pattern,
-        "lastOf": message_values._LAST_OF,
+        **message_values.values_known(),
         "ofPackage": message_values._OF_PACKAGE,
         "indexes": [str(cuda) for cuda in toolkits.pytorch_indexes()],
-        "languages": message_values._LANGUAGES,
-        "nvenc": message_values._NVENC,
         "hosts": [[str(r.cuda), r.gcc, r.clang, r.msvc] for r in rows(toolkits.HostCompilers)],
-        "studio": message_values._STUDIO,
         "optix": [[row.optix, row.branch] for row in rows(toolkits.OptixRelease)],
         "symbols": {
             name: message_values._of_symbol(name)

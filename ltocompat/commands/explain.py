@@ -18,7 +18,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.words import excerpt
 from ltocompat.rules.clients import speakers
 from ltocompat.rules.evidence import patterns
-from ltocompat.rules.message_values import derived, filled
+from ltocompat.rules.message_values import derived, filled, values_known
 from ltocompat.rules.messages import Match, matches
 from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_name, topics
 
@@ -50,10 +50,8 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     if words.upper() in known:
         return (_of_rule(known[words.upper()]),)
     if len(words) <= _SHOWN and (topic := topics().get(topic_name(words))):
-        told = Explained(
-            topic.id, topic.title, topic.text.strip(), source=topic.source, built=False
-        )
-        return (replace(told, also=topic.rules),)
+        told = Explained(topic.id, topic.title, topic.text.strip(), built=False)
+        return (replace(told, source=topic.source, also=topic.rules),)
     like_ids = re.findall(r"(?<![\w-])[A-Za-z]{2,5}-[0-9A-Za-z]{2,9}(?![\w-])", text)
     ids = dict.fromkeys(word.upper() for word in like_ids)
     by_id = [_of_rule(known[id_]) for id_ in ids if id_ in known]
@@ -151,8 +149,7 @@ def _in_words(error: CudaError) -> str:
 
 
 def _found(name: str, text: str) -> list[str]:
-    found: list[str] = re.findall(patterns()[name], text)
-    return found
+    return [*re.findall(patterns()[name], text)]
 
 
 def _line_with(word: str, text: str) -> str:
@@ -176,14 +173,6 @@ def _of_match(match: Match) -> Explained:
     )
 
 
-# The functions that return a library's log.
-_LOGS = {
-    "NVJITLINK": "nvJitLinkGetErrorLog",
-    "NVPTXCOMPILE": "nvPTXCompilerGetErrorLog",
-    "NVRTC": "nvrtcGetProgramLog",
-}
-
-
 def _unknown(text: str) -> str:
     """The sentence for a text that no rule knows: its error's meaning, or its error line."""
     start = text[:_LONGEST]
@@ -200,7 +189,7 @@ def _unknown(text: str) -> str:
         return f"{unknown}; {f'it is not about compatibility: {advice}' if advice else more}"
     _, error = named[0]
     called = f"{unknown}: {error.name} ({error.number})"
-    if log := _LOGS.get(error.name.partition("_ERROR_")[0]):
+    if log := values_known()["logs"].get(error.name.partition("_ERROR_")[0]):
         return f"{called} doesn't say why; paste the text that {log} returns"
     why = advice or "look at what the program did before"
     return f'{called} means "{error.text}", which is not about compatibility: {why}'

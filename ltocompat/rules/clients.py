@@ -18,11 +18,11 @@ _NEAR = 4000  # characters
 _PACKAGED = Release(11, 3)
 """The first release with images, and with packages for apt and conda, that are still there."""
 _VALUE = re.compile(r"\{(\w+)\}")
-_OF_RELEASES = [
+_OF_RELEASES = [("file_cuda", "libraries", "runtime")]
+_OF_RELEASES += [
     (name, f"with_{name}", "toolkit")
     for name in ("driver_cuda", "torch", "sm_first", "sm_last", "gpu_needs", "symbol_last")
 ]
-_OF_RELEASES.append(("file_cuda", "libraries", "runtime"))
 
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):

@@ -46,11 +46,9 @@ def of_another_vendor(text: str) -> bool:
 
     PyTorch for ROCm says "CUDA error" where it means HIP's.
     """
-
-    def said(name: str) -> bool:
-        return re.search(patterns()[name], text) is not None
-
-    return said("surelyOther") or (said("otherVendor") and not said("nvidia"))
+    names = ("surelyOther", "otherVendor", "nvidia")
+    surely, other, nvidia = (re.search(patterns()[name], text) for name in names)
+    return bool(surely or (other and not nvidia))
 
 
 def _values(name: str) -> Callable[[str], Iterator[str]]:
@@ -92,8 +90,7 @@ def _architectures(text: str) -> Iterator[str]:
         number = "".join(re.findall(r"\d+", value))
         if sm(int(number)) is not None:
             yield number
-    for name in _gpus(text):
-        yield str(models_named(name)[0].number)
+    yield from (str(models_named(name)[0].number) for name in _gpus(text))
     yield from (number for number in ("20", "21") if any(_values(f"fermi{number}")(text)))
 
 

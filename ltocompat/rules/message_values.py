@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import ntpath
 import re
 import shlex
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
 from ltocompat.facts import rows, table
 from ltocompat.facts.drivers import (
@@ -29,6 +32,7 @@ from ltocompat.facts.toolkits import (
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules.evidence import release_of
+from ltocompat.rules.prose import catalogue_file
 from ltocompat.rules.services import capability
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
@@ -41,17 +45,14 @@ _ZSTANDARD = (550, 54)
 
 _OF_PACKAGE = """$(python -c 'import nvidia.%s as m; print(m.__path__[0])')/lib"""
 _OF_A_CUDA = re.compile(r"lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(\d{1,2}(?:\.\d)?)")
-_LAST_OF = {"11": "11.8", "12": "12.9", "13": "13.0"}
-"""A release of each major with whose libraries any program of the major runs (CUDA's guide)."""
 _LONG_PATH = 48  # what a sentence of an answer still takes
 _LONG_NAME = 60
-_LANGUAGES = {"++14": "9.0", "++17": "11.0", "++20": "12.0"}
-"""The first nvcc with each C++ (CUDA's release notes)."""
 
 
-_NVENC = {"9.0": 418, "9.1": 435, "10.0": 445, "11.0": 455, "11.1": 470, "12.0": 520}
-_NVENC |= {"12.1": 530, "12.2": 550, "13.0": 570, "13.1": 610}
-"""The branch of the driver that each NVENC API begins with (FFmpeg, libavcodec/nvenc.c)."""
+@functools.cache
+def values_known() -> dict[str, Any]:
+    """What small tables know of values, by the kind of value."""
+    return tomllib.loads(catalogue_file("values.toml"))
 
 
 def derived(values: Mapping[str, str]) -> dict[str, str]:
@@ -97,45 +98,35 @@ def _parts(name: str, values: Mapping[str, str]) -> dict[str, str]:
 def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
     """Add what the driver's CUDA tells, which nvidia-smi or an error has, also of new branches."""
     smi = release_of(values["code"]) if "code" in values else values.get("smi")
-    if smi is None:
-        return values
-    return {"driver_cuda": smi, **_parts("driver", _of_cuda(smi)), **values}
+    found = {} if smi is None else {"driver_cuda": smi, **_parts("driver", _of_cuda(smi))}
+    return found | values
 
 
 def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
     """How nvcc is told the GPU, the release that the GPU needs, and whether it is ``sm`` itself."""
     arch = values.get("gpu_sm") or _native(values) or "XY"
-    code = f"-gencode arch=compute_{arch},code=sm_{arch}"
+    code = f"-gencode arch=compute_{arch},code=sm_{arch}" if arch != "native" else "-arch=native"
     note = " (XY: its compute_cap without the dot)" if arch == "XY" else ""
-    found = {
-        "gpu_arch": arch,
-        "gencode": "-arch=native" if arch == "native" else code,
-        "gpu_note": note,
-    }
+    found = {"gpu_arch": arch, "gencode": code, "gpu_note": note}
     if values.get("gpu_sm", "") == values.get("sm", "?").rstrip("af"):
         found["same_gpu"] = ""
-    build, last = values.get("build"), values.get("gpu_sm_last")
-    if build and Release.parse(build) < Release.parse(values.get("gpu_sm_first", "0.0")):
-        found["gpu_needs"] = values["gpu_sm_first"]
-    elif build and last and Release.parse(build) > Release.parse(last):
-        found["gpu_needs"] = last
-    return found
+    first, last = values.get("gpu_sm_first", "0.0"), values.get("gpu_sm_last", "99.9")
+    needed = sorted((first, values.get("build", first), last), key=Release.parse)[1]
+    return found if needed == values.get("build", first) else {**found, "gpu_needs": needed}
 
 
 def _native(values: Mapping[str, str]) -> str:
     """The word with which nvcc and CMake ask the GPU, where nothing says that they are older."""
-    nvcc, cmake = (
-        Release.parse(values.get(*tool)) for tool in (("build", "0.0"), ("cmake", "9.9"))
-    )
+    nvcc = Release.parse(values.get("build", "0.0"))
+    cmake = Release.parse(values.get("cmake", "9.9"))
     return "native" if nvcc >= Release(11, 6) and cmake >= Release(3, 24) else ""
 
 
 def _has_code_for_gpu(values: Mapping[str, str]) -> bool:
     """A PyTorch that knows the GPU isn't what lacks it."""
     torch = Release.parse(values.get("torch", "0.0"))
-    if Release.parse(values.get("gpu_sm_first", "99.9")) > torch:
-        return False
-    return not (values.get("gpu_sm_last") and torch > _OLD)
+    ended = "gpu_sm_last" in values and torch > _OLD
+    return Release.parse(values.get("gpu_sm_first", "99.9")) <= torch and not ended
 
 
 def _package(values: Mapping[str, str]) -> dict[str, str]:
@@ -143,7 +134,7 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
     file = ntpath.basename(values.get("file", ""))
     found = {"package": values["building"]} if "building" in values else {}
     if named := _OF_A_CUDA.match(file):  # the file's number is CUDA's own
-        found["file_cuda"] = _LAST_OF.get(named[1].split(".")[0], named[1])
+        found["file_cuda"] = values_known()["last_of"].get(named[1].split(".")[0], named[1])
     rows = packages_with(file)
     names = list(dict.fromkeys(row.name for row in rows if "-jit-" not in row.name))
     major = values.get("torch_major") or values.get("made_major")
@@ -214,16 +205,15 @@ _WITH_MINORS = 4
 _OF_JETSON = "https://pypi.jetson-ai-lab.io"
 """Wheels with code for integrated GPUs; PyTorch's own have none (pytorch issue 145560)."""
 
-_STUDIO = {1939: "Visual Studio 2022 17.9", 1949: "Visual Studio 2022", 1959: "Visual Studio 2026"}
-
 
 def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
     """The same of Visual Studio, where the text names the nvcc."""
     taken = {str(row.cuda): row.msvc for row in rows(HostCompilers)}
     newest = taken.get(values.get("build", ""), max(taken.values()))
+    names = values_known()["studio"]
     for cuda, msvc in taken.items():
         if msvc > newest:
-            known = {"is": _STUDIO[newest], "next": cuda, "next_is": _STUDIO[msvc]}
+            known = {"is": names[f"{newest}"], "next": cuda, "next_is": names[f"{msvc}"]}
             return _parts("host", known)
     return {}
 
@@ -257,19 +247,11 @@ def _of_driver(text: str) -> dict[str, str]:
     return known | _of_cuda(str(cuda)) | {"cuda": str(cuda), "branch": str(branch)} | next_major
 
 
-_FERMI = {
-    number: {"name": "Fermi", "cc": cc, "first": first, "last": "8.0", "branch": "390"}
-    for number, cc, first in (("20", "2.0", "3.0"), ("21", "2.1", "3.2"))
-}
-"""What came before the table of architectures: errors of old programs name it (release notes of
-CUDA 3.0, 3.2 and 9.0; NVIDIA UNIX driver deprecation schedule)."""
-
-
 def _of_sm(text: str) -> dict[str, str]:
     match = re.fullmatch(r"(\d{2,3})([af]?)", text)
     row = sm(int(match[1])) if match else None
     if match is None or row is None:
-        return _FERMI.get(text, {})
+        return {**values_known()["fermi"].get(text, {})}
     first = row.first_toolkit
     if match[2] == "f":
         first = max(first, _FIRST_WITH_F)
@@ -308,26 +290,25 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     **dict.fromkeys(("build", "cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
     **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": release_of(text)}),
     "driver": _of_driver,
-    "std": lambda text: {"first": _LANGUAGES.get(text.removeprefix("gnu").removeprefix("c"), "")},
+    "std": lambda text: {"first": values_known()["languages"].get(text[-4:], "")},
     **dict.fromkeys(("sm", "gpu_sm"), _of_sm),
     "symbol": _of_symbol,
     "optix": _of_optix,
-    "nvenc": lambda api: {"branch": str(_NVENC.get(api, ""))},
+    "nvenc": lambda api: {"branch": str(values_known()["nvenc"].get(api, ""))},
 }
 
 
 def _dropped(values: Mapping[str, str]) -> bool:
     """Return whether the GPU was dropped; not where the text's toolkit is from before it."""
-    if "sm_last" not in values:
-        return False
-    return Release.parse(values.get("build", "99.9")) >= Release.parse(values["sm_first"])
+    build = Release.parse(values.get("build", "99.9"))
+    return "sm_last" in values and build >= Release.parse(values["sm_first"])
 
 
 def _no_driver(values: Mapping[str, str]) -> bool:
     """Return whether the GPU's last driver is older than the program; Fermi's is, of any."""
-    cuda = values.get("cuda") or values.get("made") or "9.2"
-    floor = major_floor(Release.parse(cuda).major)
-    needed = floor.branch if floor else int(_branch(Release.parse(cuda)) or 0)
+    cuda = Release.parse(values.get("cuda") or values.get("made") or "9.2")
+    floor = major_floor(cuda.major)
+    needed = floor.branch if floor else int(_branch(cuda) or 0)
     return int(values.get("gpu_sm_branch") or needed) < needed
 
 
