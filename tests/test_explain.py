@@ -762,6 +762,13 @@ def test_fermi_was_dropped_and_nothing_else(name: str) -> None:
     assert "CUDA 8.0 was the last" in (only.cause or "")
 
 
+def test_a_cure_that_the_paste_has_is_not_repeated_without_what_overrides_it() -> None:
+    error = "OpenCV was not built to work with the selected device"
+    first = explain(f"{error}\ncmake -DCUDA_ARCH_BIN=7.5 -DCUDA_GENERATION=Pascal ..")[0]
+    assert "CUDA_GENERATION=Pascal overrides" in (first.cause or "")
+    assert "-DCUDA_GENERATION= " in (first.fix or "")
+
+
 @every("gpu", ["GTX 560 Ti", "NVS 315", "GeForce GTX 480"])
 def test_no_driver_is_offered_for_a_gpu_that_has_none(gpu: str) -> None:
     error = "CUDA driver version is insufficient for CUDA runtime version"

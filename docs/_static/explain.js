@@ -195,7 +195,7 @@ function evidence(text) {
       ...["20", "21"].filter((number) => valuesOf(`fermi${number}`, text).length),
     ],
   };
-  for (const name of ["optix", "cmake", "generation", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
+  for (const name of ["optix", "cmake", "family", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
   for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];

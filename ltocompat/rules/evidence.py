@@ -29,7 +29,7 @@ def evidence(text: str) -> dict[str, str]:
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
-        nvidia-smi has it), ``optix`` (9.0), ``cmake`` (3.22), ``generation`` (OpenCV's),
+        nvidia-smi has it), ``optix`` (9.0), ``cmake`` (3.22), ``family`` (of GPUs, OpenCV's),
         ``package`` (of Python), ``building`` (what pip builds), ``torch_release`` (2.8),
         ``gpu`` (its name) and ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), where told.
     """
@@ -94,11 +94,10 @@ def _architectures(text: str) -> Iterator[str]:
     yield from (number for number in ("20", "21") if any(_values(f"fermi{number}")(text)))
 
 
-_AS_WRITTEN = ["smi", "optix", "cmake", "generation", "package", "building", "torch_release"]
 _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "driver": _drivers,
-    **{name: _releases(name) for name in ("nvcc", "toolkit", "torch", "said")},
-    **{name: _values(name) for name in _AS_WRITTEN},
+    **{name: _releases(name) for name in ("nvcc", "toolkit", "torch", "said", "cmake", "optix")},
+    **{name: _values(name) for name in ("smi", "package", "building", "family", "torch_release")},
     "gpu": _gpus,
     "gpu_sm": _architectures,
 }
