@@ -121,7 +121,7 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
         found = [
             replace(match, line=_line_with(word, text), found=word)
             for word, error in _named(words)
-            for match in matches(text.replace(word, _in_words(error)), machine)
+            for match in matches(text.replace(word, f"{error.name}: {error.text}"), machine)
         ]
     causes: dict[str, Explained] = {}
     for match in found:
@@ -142,10 +142,6 @@ def _named(text: str, *more: str) -> list[tuple[str, CudaError]]:
     bare = re.fullmatch(patterns()["bareError"], text)
     words = [bare["word"]] if bare else [*_found("rustError", text[:_LONGEST]), *more]
     return [(word, error) for word in dict.fromkeys(words) for error in errors_called(word)]
-
-
-def _in_words(error: CudaError) -> str:
-    return f"{error.name}: {error.text}"
 
 
 def _found(name: str, text: str) -> list[str]:
