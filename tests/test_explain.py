@@ -718,14 +718,27 @@ CUDA_RELEASES = [f"{r.cuda}" for r in facts_rows(HostCompilers)]
 ARCHS = {row.number: row for row in sms() if row.number != RENAMED}
 
 
-@every("cuda", ["", "7.5", "10.2", *CUDA_RELEASES])
-@every("cmake", ["", "3.22", "3.24"])
-def test_no_fix_says_native_to_a_tool_that_may_not_know_it(cuda: str, cmake: str) -> None:
-    values = derived({name: of for name, of in (("nvcc", cuda), ("cmake", cmake)) if of})
+def fixes_with(values: dict[str, str]) -> list[str]:
+    """All fixes, and all sentences of clients, as they read where a text has these values."""
     says = [
         words for of in speakers("clients").values() for row in of for words in row.says.values()
     ]
-    fixes = [filled(words, values) for words in [*says, *(row.fix for row in messages())]]
+    known = derived(values)
+    return [filled(words, known) for words in [*says, *(row.fix for row in messages())]]
+
+
+@every("cuda", ["8.0", "10.1", "11.4", "12.2", "13.0"])
+def test_no_fix_names_a_cupy_that_was_never_released(cuda: str) -> None:
+    """CuPy's packages for CUDA 12 and 13 alone have the extra that brings CUDA."""
+    fixes = fixes_with({"smi": cuda})
+    named = {hit for fix in fixes for hit in re.findall(r"cupy-cuda(\d+)x\[ctk\]", fix)}
+    assert named == {"12", "13"}
+
+
+@every("cuda", ["", "7.5", "10.2", *CUDA_RELEASES])
+@every("cmake", ["", "3.22", "3.24"])
+def test_no_fix_says_native_to_a_tool_that_may_not_know_it(cuda: str, cmake: str) -> None:
+    fixes = fixes_with({name: of for name, of in (("nvcc", cuda), ("cmake", cmake)) if of})
     known = bool(cuda) and Release.parse(cuda) >= Release(11, 6) and cmake != "3.22"
     assert any(re.search(r"=native\b", fix) for fix in fixes) is known
 
