@@ -121,7 +121,7 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
         found = [
             replace(match, line=_line_with(word, text), found=word)
             for word, error in _named(words)
-            for match in matches(text.replace(word, f"{error.name}: {error.text}"), machine)
+            for match in matches(text.replace(word, _in_words(error)), machine)
         ]
     causes: dict[str, Explained] = {}
     for match in found:
@@ -146,6 +146,10 @@ def _named(text: str, *more: str) -> list[tuple[str, CudaError]]:
 
 def _found(name: str, text: str) -> list[str]:
     return [*re.findall(patterns()[name], text)]
+
+
+def _in_words(error: CudaError) -> str:
+    return f"{error.name}: {error.text}"
 
 
 def _line_with(word: str, text: str) -> str:

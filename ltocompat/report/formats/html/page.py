@@ -78,7 +78,8 @@ def environment() -> Environment:
         "count": count,
         "rule_url": rule_url,
         "shapes": SHAPES,
-        "shorten": _shorten,
+        # A sentence without the path of the artifact that it is about, wherever members follow.
+        "shorten": lambda text, path: text.replace(f"{Location(path)}::", ""),
         "span": span,
         "version": VERSION,
     }
@@ -88,11 +89,6 @@ def environment() -> Environment:
 def _escaped(value: object) -> Markup:
     """A value that may hold anything, as HTML; also good inside of a quoted attribute."""
     return value if isinstance(value, Markup) else Markup(html.escape(safe_text(str(value))))  # noqa: S704
-
-
-def _shorten(text: str, path: str) -> str:
-    """A sentence without the path of the artifact that it is about, wherever members follow."""
-    return text.replace(f"{Location(path)}::", "")
 
 
 def _asset(name: str) -> str:
