@@ -13,8 +13,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import verdict_values as values
+from msgspec.structs import replace
 from report_values import HOSTILE
-from verdict_values import H100, PROD, result
+from verdict_values import H100, PROD, finding, result
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Failure, Options, writer
@@ -56,6 +57,17 @@ def test_nothing_that_a_terminal_would_obey_gets_through(name: str, case: str) -
 def test_every_failure_is_told(name: str) -> None:
     text = text_of(name, [PROD, Failure("unreadable", "'x' can't be opened")])
     assert "can't be opened" in text
+
+
+def test_a_line_of_concise_has_the_place_the_rule_the_target_and_the_headline() -> None:
+    headline = "PTX 9.2 needs driver >= 595 (CUDA 13.2); the target has 580.95.05"
+    why = "the driver refuses it with error 222 (compiled with an unsupported toolchain)"
+    found = replace(finding(Verdict.FAIL), headline=headline, message=f"{headline}: {why}")
+    text = text_of("concise", [PROD, result(Verdict.FAIL, PROD, H100, findings=(found,))])
+    assert text.splitlines() == [
+        f"lib/libx.so@0x1f40.3: error: fail PTX-01 on prod (h100): {headline} (error 222)",
+        "1 error, 0 warnings, 0 notes",
+    ]
 
 
 def test_a_row_of_csv_has_a_cell_for_each_head_and_is_no_formula() -> None:

@@ -163,6 +163,7 @@ def test_the_device_runtime_that_a_package_hands_out_decides_nothing_of_it(tmp_p
         ("libnvcuvid.so.1", True),  # 90
         ("libnvidia-rtcore.so.535.261.03", True),
         ("libcudart.so.12", False),
+        ("libnvidia-mine.so.1", False),
         ("libmine.so", False),
     ],
 )

@@ -213,9 +213,11 @@ def among_tests(folders: Iterable[str]) -> bool:
     return not _TESTS.isdisjoint(folders)
 
 
-# Of a driver and of cuda-compat; Debian's libcuda 535.261.03 and 550.163.01 have 217 modules.
+# Of a driver and of cuda-compat (installed components in the driver's README; libraries of others
+# may begin with libnvidia- too); Debian's libcuda 535.261.03 and 550.163.01 have 217 modules.
 _OF_DRIVER = re.compile(
-    r"lib(?:cuda|cudadebugger|nvcuvid|nvoptix|nvidia-\S+)\.so\.\d[\d.]*", re.ASCII
+    r"lib(?:cuda|cudadebugger|nvcuvid|nvoptix|nvidia-(?:compiler|encode|fatbinaryloader|gpucomp|ngx"
+    r"|nvvm|opencl|opticalflow|ptxjitcompiler|rtcore))\.so\.[0-9][0-9.]*"
 )
 
 

@@ -12,7 +12,7 @@ from ltocompat.model.row import Tabular
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Route, Verdict
 
-LAST_WITH_SUFFIX = 12
+LAST_WITH_SUFFIX = 12  # NVIDIA's packages of CUDA 13 and newer have no -cu13
 
 
 class Asked(Tabular, frozen=True):

@@ -24,10 +24,11 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
+from ltocompat.model.requirement import LAST_WITH_SUFFIX
 from ltocompat.packages.resolving import Lead, dependencies_always, leads
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.linker_imports import short
-from ltocompat.targets.versions.packages import FIRST_WITHOUT_SUFFIX, suffix_major
+from ltocompat.targets.versions.packages import suffix_major
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -256,7 +257,7 @@ def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...
 
 def cuda_major(package: str) -> int:
     """The major of CUDA that a package of NVIDIA's is for."""
-    return suffix_major(package) or FIRST_WITHOUT_SUFFIX
+    return suffix_major(package) or LAST_WITH_SUFFIX + 1
 
 
 def to_depend_on(library: NeededLibrary) -> str:

@@ -12,14 +12,13 @@ from msgspec import Struct
 from ltocompat.facts import linker_wheels, rows
 from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.model.arch import Release
+from ltocompat.model.requirement import LAST_WITH_SUFFIX
 
 if TYPE_CHECKING:
     from packaging.specifiers import Specifier, SpecifierSet
     from packaging.version import Version
 
 _SUFFIX = re.compile(r"-cu([0-9][0-9])$")
-# NVIDIA's packages without a suffix begin with CUDA 13.
-FIRST_WITHOUT_SUFFIX = 13
 
 
 class Allowed(Struct, frozen=True):
@@ -205,7 +204,7 @@ def has_release(package: str, release: Release) -> bool:
     major = suffix_major(package)
     if major is not None:
         return release.major == major
-    return not package.startswith("nvidia-") or release.major >= FIRST_WITHOUT_SUFFIX
+    return not package.startswith("nvidia-") or release.major > LAST_WITH_SUFFIX
 
 
 def admitted(
