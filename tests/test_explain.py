@@ -468,7 +468,7 @@ MISSING = "libcudnn.so.9: cannot open shared object file: No such file or direct
 def test_the_fix_is_that_of_the_client_and_of_what_the_text_shows(around: str, words: str) -> None:
     first = explain(around.format(MISSING))[0]
     assert words in (first.fix or "")
-    assert ("nothing leads the loader there" in (first.cause or "")) is (
+    assert ("which the loader doesn't search" in (first.cause or "")) is (
         "LD_LIB" in words or "import" in words
     )
 

@@ -241,7 +241,7 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
             "an older one silently drops all of it, kernels included, unless a call connects it to "
             "the LTO-IR",
             remedy="link with a newer nvJitLink, or compile all inputs to LTO-IR",
-            evidence="images side by side; symbols of the cubins and PTX",
+            evidence="kinds of the images in the link; symbols of the cubins and PTX",
         )
 
 
