@@ -102,17 +102,22 @@ def test_gpus_that_get_the_same_code_lose_the_same_kernels(kernels: list[tuple[i
 
 
 _PTX = ".version 8.7\n.target sm_{arch}\n.address_size 64\n.entry {name}() {{ {body} }}\n"
-_GUARDED = {("sass", 80): True, ("sass", 90): False}
+Images = dict[tuple[str, int], bool | None]
+_GUARDED: Images = {("sass", 80): True, ("sass", 90): False}
+_LEFT_OUT: Images = {("sass", 80): None, ("sass", 90): True}
 _WORKS, _HOLLOW = "st.global.u32 [0], 1; ret;", "ret;"
 
 
-def guarded_region(name: str, images: dict[tuple[str, int], bool]) -> bytes:
-    """A region with images of one kernel, some of whose bodies only return."""
+def guarded_region(name: str, images: Images) -> bytes:
+    """A region with images of one kernel, some of whose bodies only return; None: without it."""
     entries = []
     for (kind, arch), works in images.items():
         if kind == "ptx":
             body = _WORKS if works else _HOLLOW
             code = _PTX.format(arch=arch, name=name, body=body).encode()
+            code = code.partition(b".entry")[0] if works is None else code
+        elif works is None:
+            code = (FOLDER / f"cubin/nvcc-13.0-sm_{arch}-without-kernels.cubin").read_bytes()
         else:
             file = "12.4-sm_80-debug" if arch == 80 else f"12.9-sm_{arch}"
             cubin = (FOLDER / f"cubin/nvrtc-{file}.cubin").read_bytes()
@@ -134,6 +139,8 @@ def guarded_region(name: str, images: dict[tuple[str, int], bool]) -> bytes:
                 {("sass", 90): True},
                 {("ptx", 120): True},
                 {("sass", 90): False, ("ptx", 120): True},
+                _LEFT_OUT,
+                {("ptx", 80): None, ("ptx", 90): True},
             )
         ),
         min_size=3,
@@ -151,7 +158,7 @@ def guarded_region(name: str, images: dict[tuple[str, int], bool]) -> bytes:
 )
 @settings(max_examples=30, deadline=None)
 def test_what_a_gpu_loses_is_the_same_whatever_other_targets_are_asked(
-    modules: list[dict[tuple[str, int], bool]], gpus: list[str], asked: int, floors: bool
+    modules: list[Images], gpus: list[str], asked: int, floors: bool
 ) -> None:
     """Its best-served neighbour, too: another target makes known which kernels only return."""
     names = ("saxpy", "daxpy", "caxpy", "zaxpy", "haxpy")
@@ -185,6 +192,26 @@ PLANTED: tuple[tuple[str, str, dict[bytes, tuple[int, ...]], str], ...] = (
     ("_C.abi3.so", "h100", {b"s%04d" % n: EVERY if n else (80, 100) for n in range(9)}, "s0000"),
 )
 """Ten libraries that lose a kernel on a GPU: the file, the GPU, kernels by architectures, it."""
+
+
+@needs_gcc
+@pytest.mark.parametrize("left_out", [_LEFT_OUT, {("sass", 80): None, ("ptx", 90): True}])
+def test_an_image_without_the_kernels_of_its_neighbours_serves_nothing(
+    left_out: Images, tmp_path: Path
+) -> None:
+    """As in libcue_ops.so of cuequivariance-ops-cu13 0.13.0: cuobjdump -symbols of sm_75, sm_80."""
+    whole: Images = {("sass", 80): True, ("sass", 90): True}
+    regions = [guarded_region("saxpy", whole), guarded_region("daxpy", left_out)]
+    path = library_of(tmp_path / "x.so", regions)
+    (result,) = ltocompat.check(path, TARGET)
+    (finding,) = (each for each in result.findings if each.rule == "IMG-04")
+    assert finding.kernels == ("daxpy",)
+    assert "1 of 2 kernels that are for sm_90 have code for sm_80" in finding.message
+    (required,) = ltocompat.require(path)
+    services = {each.number: each.kernels for each in required.services}
+    assert services[80] == services[86] == (1, 2)
+    (result,) = ltocompat.check(path, "driver=580.65.06,gpu=h100")
+    assert not [each for each in result.findings if each.rule == "IMG-04"]
 
 
 @needs_gcc

@@ -96,8 +96,7 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
 
 def branch_end(branch: int) -> DriverBranch | None:
     """The row of a branch whose kind and end NVIDIA names; None for any other."""
-    known = rows(DriverBranch)
-    return next((row for row in known if row.branch == branch and row.eol), None)
+    return next((row for row in rows(DriverBranch) if row.branch == branch and row.eol), None)
 
 
 @functools.cache

@@ -39,8 +39,7 @@ def target_words() -> Iterator[TargetWord]:
         parts += [f"known by number: {known}"] if known else []
         yield TargetWord("driver", f"R{branch}", "; ".join(parts))
     for group in groups():
-        members = gpus_named(group, System(), None)
-        yield TargetWord("gpu", group, ", ".join(map(str, members)))
+        yield TargetWord("gpu", group, ", ".join(map(str, gpus_named(group, System(), None))))
     for sm in reversed(gpus.sms()):
         names = [model.name for model in gpus.gpu_models() if model.number == sm.number]
         since = f"{sm.name}, CUDA {sm.first_toolkit} to {sm.last_toolkit or 'now'}"

@@ -227,8 +227,7 @@ class ElfHost(ObjectReader):
 
     def needed(self) -> list[Needed]:
         """The names of DT_NEEDED."""
-        names = self._tables.texts(Tag.NEEDED)
-        return [Needed(name, "DT_NEEDED") for name in names if name]
+        return [Needed(name, "DT_NEEDED") for name in self._tables.texts(Tag.NEEDED) if name]
 
     def symbols(self) -> Symbols:
         """From .symtab and .dynsym."""

@@ -162,8 +162,7 @@ def read_registration(host: ObjectReader) -> Registration:
     if not host.pointers_readable:
         return Registration(known=False)
     named = [(s.offset, s.size) for s in host.sections if s.wrapper]
-    spans = named or host.wrapper_search_spans()
-    found = list(_candidates(host, spans))
+    found = list(_candidates(host, named or host.wrapper_search_spans()))
     wrappers, lost = _follow(host, found)
     astray = sum(not _is_region(host.view, wrapper.region) for wrapper in wrappers)
     if not named:

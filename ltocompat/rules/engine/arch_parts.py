@@ -54,6 +54,13 @@ def native_to(signature: ModuleSignature, gpu: Gpu) -> bool:
     return any(image.kind is ImageKind.SASS for image in picked)
 
 
+def share_no_kernels(signature: ModuleSignature, number: int, other: int) -> bool:
+    """Return whether drivers pick one image for both, which is known to have no kernels."""
+    picked = pick_for_driver(signature, number).images
+    empty = any(image.has_kernels is False for image in picked)
+    return empty and picked == pick_for_driver(signature, other).images
+
+
 def archs_of(signature: ModuleSignature) -> frozenset[int]:
     """The architectures in use that a module has code for."""
     return frozenset(gpu.arch.number for gpu in gpus_in_use()[:-1] if _serves(signature, gpu))

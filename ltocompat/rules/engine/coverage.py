@@ -35,6 +35,7 @@ from ltocompat.rules.engine.arch_parts import (
     archs_of,
     native_to,
     one_arch,
+    share_no_kernels,
     tied_by_suffix,
 )
 from ltocompat.rules.engine.engine import Case, Engine
@@ -94,7 +95,8 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
     served = [archs_of(group.signature) for group in groups]
     kinds = [(gpu.arch.number, _of_kind(gpu, groups)) for gpu in asked]
     uneven = any(
-        archs and number not in archs and not archs.isdisjoint(kind)
+        not archs.isdisjoint(kind)
+        and (number not in archs or share_no_kernels(group.signature, number, number))
         for archs, group in zip(served, groups, strict=True)
         if not tied_by_suffix(group.signature)
         for number, kind in kinds
@@ -157,8 +159,9 @@ class Kernels:
         told = [group.example.members not in chosen for group in self._groups]
         others = sorted(_of_kind(gpu, self._groups) - {gpu.arch.number})
         best, there = max(
-            ((arch, self._for_arch(arch, told)) for arch in others),
-            key=lambda pair: len(pair[1]),
+            ((arch, self._for_arch(arch, gpu, told)) for arch in others),
+            # What is guarded is mostly guarded from older ones, which may not have it either.
+            key=lambda pair: (len(pair[1]), pair[0] > gpu.arch.number),
             default=(gpu.arch.number, frozenset[str]()),
         )
         stem = self._engine.stem
@@ -187,19 +190,22 @@ class Kernels:
         arch = find_gpu(f"sm_{best}").arch
         return KernelCoverage(arch, len(there), tuple(sorted(lost)), missing, libraries)
 
-    def _for_arch(self, arch: int, told: Sequence[bool]) -> frozenset[str]:
-        """The kernels that modules have for an architecture, without those that are tied to it."""
+    def _for_arch(self, arch: int, gpu: Gpu, told: Sequence[bool]) -> frozenset[str]:
+        """The kernels that modules have for an architecture, without those that are tied to it.
+
+        Of images without kernels those are known that this GPU gets, whichever others are asked.
+        """
         found = (
             names
             for group, names in compress(zip(self._groups, self._untied, strict=True), told)
             if names and arch in self._archs_of(group)
+            if not share_no_kernels(group.signature, gpu.arch.number, arch)
         )
         return frozenset[str]().union(*found)
 
     def _archs_of(self, group: ModuleGroup) -> frozenset[int]:
         """The architectures that modules have images for, whatever other targets made known."""
-        seen = group.signature
-        return self._engine.archs_of(replace(seen, guarded=False) if seen.guarded else seen)
+        return self._engine.archs_of(replace(group.signature, guarded=False))
 
     def _unserved_libraries(
         self, gpu: Gpu, serving: tuple[bool, ...], here: frozenset[str]
@@ -296,13 +302,13 @@ def _untied(group: ModuleGroup) -> frozenset[str]:
 def _counts(group: ModuleGroup) -> bool:
     """Return whether the runtime loads these modules, and they may have kernels."""
     code = [image for image in group.signature.images if image.kind in KERNEL_KINDS]
-    return bool(group.signature.registered and code) and not all(
-        image.has_kernels is False for image in code
-    )
+    may_have = any(image.has_kernels is not False for image in code)
+    return bool(group.signature.registered and may_have)
 
 
 def _serving(each: GroupVerdict) -> bool:
-    return each.for_gpu and each.module_verdict.how != "damaged"
+    found = each.module_verdict
+    return each.for_gpu and found.how != "damaged" and not found.without_kernels
 
 
 def _of_kind(gpu: Gpu, groups: Iterable[ModuleGroup]) -> frozenset[int]:

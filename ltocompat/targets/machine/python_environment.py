@@ -128,5 +128,4 @@ def decides_nothing(path: str, installation: Installation) -> bool:
     if is_device_runtime(os.path.basename(path)):
         return True
     inside = (path.removeprefix(folder + os.sep) for folder in installation.folders)
-    parts = min(inside, key=len).split(os.sep)
-    return path.endswith(_LOOSE) and among_tests(parts[:-1])
+    return path.endswith(_LOOSE) and among_tests(min(inside, key=len).split(os.sep)[:-1])
