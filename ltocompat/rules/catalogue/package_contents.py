@@ -183,7 +183,7 @@ def _tags_disagree(package: Package) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.UNDOCUMENTED,
-        f"{text}: installers use the file name, and pip check refuses the installed package",
+        f"{text}: installers use the file name, and pip check uses WHEEL",
         subject="tags in WHEEL",
         mend=Mend(tag=package.tags[0]) if len(package.tags) == 1 else None,
     )
