@@ -1,13 +1,16 @@
 """Small changes of the code, drawn by the commit; those that no test kills are listed.
 
 usage: python tests/mutants.py [--record] [--number 60] [--seed TEXT] [--room rules] [--jobs N]
-                               [--limit 400] [-- words for pytest while recording]
+                               [--limit 400] [--long 1200] [--all] [-- words for pytest]
 
-``--record`` runs the quick and the slow tests once (those that the words behind ``--`` choose) and
-keeps which of them call which function, in build/mutants/map.json; without a map it is done first.
+``--record`` runs the quick and the slow tests once and keeps which of them call which function, in
+build/mutants/map.json; without a map it is done first. With names of test files behind ``--`` it
+runs those again, and other files keep their rows. ``--all`` lists the killed, too, with the test.
 A mutant is a bound moved, and/or exchanged, a number one off, a branch or a call dropped, or two
 arguments swapped; never a message, a type or a cache. It meets all tests that call its function,
-the quickest first.
+the quickest first. If these have not ended at ``--limit``, they run again in all processes, those
+that call the fewest functions first. Only a test that fails, or that still is in the changed
+function at ``--long``, kills it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +30,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -219,60 +224,123 @@ def _forget() -> None:
 
 
 def record(words: list[str], jobs: int) -> None:
-    """Run the tests, and write which of them call which function, the quickest first."""
+    """Run tests, and write which of them call which functions; other files keep their rows."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, RECORDED: folder, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "-p", "mutants"]
         subprocess.run([*command, *TIERS, *words], cwd=ROOT, env=environment, check=False)
-        calls = defaultdict[str, list[tuple[float, str]]](list)
+        rows = dict[str, tuple[float, list[str]]]()
         for path in Path(folder).iterdir():
             for line in path.read_text("utf-8").splitlines():
                 test, seconds, called = json.loads(line)
-                for function in called:
-                    calls[function].append((seconds, test))
+                rows[test] = seconds, called
+    if words and MAP.exists():
+        again = {test.partition("::")[0] for test in rows}
+        kept = json.loads(MAP.read_text("utf-8"))
+        names = kept["functions"]
+        for test, (seconds, numbers) in kept["tests"].items():
+            if test.partition("::")[0] not in again:
+                rows[test] = seconds, [names[number] for number in numbers]
+    functions = {
+        name: at for at, name in enumerate(sorted({f for _, c in rows.values() for f in c}))
+    }
+    tests = {
+        test: (time, [functions[name] for name in called]) for test, (time, called) in rows.items()
+    }
     MAP.parent.mkdir(parents=True, exist_ok=True)
-    known = {name: [test for _, test in sorted(tests)] for name, tests in sorted(calls.items())}
-    MAP.write_text(json.dumps(known), "utf-8")
+    MAP.write_text(json.dumps({"functions": list(functions), "tests": tests}), "utf-8")
 
 
-def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str:
-    """Run tests on a tree with the change: ``killed``, ``late``, ``survived`` or ``not called``.
+class Call(NamedTuple):
+    """A test that calls a function, the time that it takes, and how many functions it calls."""
+
+    seconds: float
+    breadth: int
+    test: str
+
+
+def recorded() -> dict[str, list[Call]]:
+    """The tests that call each function."""
+    found = json.loads(MAP.read_text("utf-8"))
+    calls = defaultdict[str, list[Call]](list)
+    for test, (seconds, numbers) in found["tests"].items():
+        for number in numbers:
+            calls[found["functions"][number]].append(Call(seconds, len(numbers), test))
+    return calls
+
+
+class End(NamedTuple):
+    """What became of a mutant, by which test, and after how many seconds.
+
+    ``killed``: a test fails that passes without the change. ``endless``: a test still was in the
+    changed function at the long limit. ``late``: neither was seen. ``survived``; ``not called``.
+    """
+
+    word: str
+    by: str = ""
+    seconds: float = 0
+
+
+DEAD = ("killed", "endless")
+
+
+def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float, *words: str) -> End:
+    """Run tests on a tree with the change.
 
     A test that fails there without the change too says nothing of it.
     """
-    path, left = tree / mutant.path, list(tests)
+    path, left, start = tree / mutant.path, list(tests), time.monotonic()
     source = path.read_text("utf-8")
+
+    def end(word: str, by: str = "") -> End:
+        return End(word, by, round(time.monotonic() - start, 1))
+
     while left:
         path.write_text(mutant.applied(source), "utf-8")
         try:
-            ended = _run(left, tree, limit)
-        except subprocess.TimeoutExpired:
-            return "late"
+            code, said = _run(left, tree, limit, *words)
         finally:
             path.write_text(source, "utf-8")
-        if not ended.returncode:
-            return "survived"
-        blamed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", ended.stdout, re.MULTILINE)
+        if code is None:
+            name = re.escape(mutant.function.rpartition(".")[2])
+            inside = rf'File ".*/{re.escape(mutant.path)}", line \d+ in {name}\b'
+            return end("endless" if words and re.search(inside, said) else "late")
+        if not code:
+            return end("survived")
+        blamed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
         failed = [test for test in left if test in blamed]
-        if not failed or not _run(failed, tree, None).returncode:
-            return "killed"
+        if not failed:
+            if _run(left, tree, None, "--collect-only")[0]:
+                raise SystemExit(f"the record names tests that are no more: --record\n{said}")
+            return end("killed", "nothing was collected, or the process ended")
+        if not _run(failed, tree, None)[0]:
+            return end("killed", failed[0])
         left = [test for test in left if test not in failed]
-    return "not called"
+    return end("not called")
 
 
-def _run(tests: list[str], tree: Path, limit: float | None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TIERS, *tests]
+def _run(tests: list[str], tree: Path, limit: float | None, *words: str) -> tuple[int | None, str]:
+    """The exit code of pytest, None at the limit, and what it wrote."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TIERS]
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        command,
-        cwd=tree,
-        env=environment,
-        check=False,
-        timeout=limit,
-        capture_output=True,
-        text=True,
-        start_new_session=True,  # a mutant that kills its process group ends no other
-    )
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen(
+            [*command, *words, *tests],
+            cwd=tree,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,  # a mutant that kills its process group ends no other
+        )
+        code: int | None = None
+        with suppress(subprocess.TimeoutExpired):
+            code = process.wait(limit)
+        if code is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        said.seek(0)
+        return code, said.read()
 
 
 def _git(*words: str) -> str:
@@ -294,21 +362,39 @@ def copies(number: int, folder: Path) -> SimpleQueue[Path]:
 
 
 def tried(
-    mutants: list[Mutant], calls: dict[str, list[str]], jobs: int, limit: float
-) -> Iterator[tuple[Mutant, str]]:
-    """What becomes of each mutant."""
+    mutants: list[Mutant], calls: dict[str, list[Call]], jobs: int, limit: float, long: float
+) -> Iterator[tuple[Mutant, End]]:
+    """What becomes of each mutant.
+
+    All tests that call its function are run, the quickest first. If that takes too long, they are
+    run again in all processes at once, those first that call the fewest other functions.
+    """
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         trees = copies(jobs, Path(folder))
 
-        def attempt(mutant: Mutant) -> str:
+        def attempt(mutant: Mutant) -> End:
             tree = trees.get()
             try:
-                tests = calls.get(f"{mutant.path}::{mutant.function}", [])
+                tests = [call.test for call in sorted(calls.get(_called(mutant), ()))]
                 return outcome(mutant, tests, tree, limit)
             finally:
                 trees.put(tree)
 
-        yield from zip(mutants, pool.map(attempt, mutants), strict=True)
+        late = []
+        for mutant, end in zip(mutants, pool.map(attempt, mutants), strict=True):
+            if end.word == "late":
+                late.append(mutant)
+            else:
+                yield mutant, end
+        words = ("-n", str(jobs), "-o", f"faulthandler_timeout={long / 4:.0f}")
+        tree = trees.get()
+        for mutant in late:
+            direct = sorted(calls[_called(mutant)], key=lambda call: (call.breadth, call))
+            yield mutant, outcome(mutant, [call.test for call in direct], tree, long, *words)
+
+
+def _called(mutant: Mutant) -> str:
+    return f"{mutant.path}::{mutant.function}"
 
 
 def main() -> int:
@@ -322,21 +408,23 @@ def main() -> int:
     parser.add_argument("--room", choices=ROOMS, action="append")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--limit", type=float, default=400)
+    parser.add_argument("--long", type=float, default=1200)
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("words", nargs="*")
     given = parser.parse_args()
     if given.record or not MAP.exists():
         record(given.words, given.jobs)
     seed = given.seed or _git("rev-parse", "HEAD").strip()
     mutants = draw(seed, given.number, tuple(given.room or ROOMS))
-    calls: dict[str, list[str]] = json.loads(MAP.read_text("utf-8"))
     rooms: dict[str, Counter[str]] = defaultdict(Counter)
-    for mutant, end in tried(mutants, calls, given.jobs, given.limit):
-        rooms[mutant.path.split("/")[1]][end] += 1
-        if end != "killed":
-            print(f"{end}: {mutant}", flush=True)
+    results = tried(mutants, recorded(), given.jobs, given.limit, given.long)
+    for mutant, end in results:
+        rooms[mutant.path.split("/")[1]][end.word] += 1
+        if end.word not in DEAD or given.all:
+            print(f"{end.word}: {mutant}" + f" ({end.seconds} s) {end.by}" * given.all, flush=True)
     for room, ends in rooms.items():
         print(f"{room}: {', '.join(f'{count} {end}' for end, count in sorted(ends.items()))}")
-    dead = sum(ends["killed"] + ends["late"] for ends in rooms.values())
+    dead = sum(ends[word] for ends in rooms.values() for word in DEAD)
     print(f"{dead} of {len(mutants)} mutants of {seed[:12]} died")
     return int(dead < 0.8 * len(mutants))
 
