@@ -43,6 +43,7 @@ MAP = ROOT / "build" / "mutants" / "map.json"
 SENDERS = {"kill", "killpg"}  # with their arguments swapped, they end processes of others
 SYMMETRIC = {"max", "min", "suppress"}  # with their arguments swapped, they give the same
 TIERS = ("-m", "not wild and not nightly")
+HERE = "<root>"  # in the names of tests that have a path of this tree among their values
 RECORDED = "LTOCOMPAT_RECORDED_CALLS"  # a folder: of the runs that record
 
 
@@ -233,7 +234,7 @@ def record(words: list[str], jobs: int) -> None:
         for path in Path(folder).iterdir():
             for line in path.read_text("utf-8").splitlines():
                 test, seconds, called = json.loads(line)
-                rows[test] = seconds, called
+                rows[test.replace(str(ROOT), HERE)] = seconds, called
     if words and MAP.exists():
         again = {test.partition("::")[0] for test in rows}
         kept = json.loads(MAP.read_text("utf-8"))
@@ -289,7 +290,8 @@ def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float, *words: 
 
     A test that fails there without the change too says nothing of it.
     """
-    path, left, start = tree / mutant.path, list(tests), time.monotonic()
+    path, start = tree / mutant.path, time.monotonic()
+    left = [test.replace(HERE, str(tree)) for test in tests]
     source = path.read_text("utf-8")
 
     def end(word: str, by: str = "") -> End:
@@ -314,7 +316,7 @@ def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float, *words: 
                 raise SystemExit(f"the record names tests that are no more: --record\n{said}")
             return end("killed", "nothing was collected, or the process ended")
         if not _run(failed, tree, None)[0]:
-            return end("killed", failed[0])
+            return end("killed", failed[0].replace(str(tree), HERE))
         left = [test for test in left if test not in failed]
     return end("not called")
 
