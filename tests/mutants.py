@@ -311,10 +311,16 @@ def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float, *words: 
             return end("survived")
         blamed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
         failed = [test for test in left if test in blamed]
+        gone = set(
+            re.findall(rf"^ERROR: not found: {re.escape(str(tree))}/(.*)$", said, re.MULTILINE)
+        )
+        if gone:
+            left = [test for test in left if test not in gone]
+            continue
         if not failed:
             if _run(left, tree, None, "--collect-only")[0]:
-                raise SystemExit(f"the record names tests that are no more: --record\n{said}")
-            return end("killed", "nothing was collected, or the process ended")
+                raise SystemExit(f"pytest can't run what is recorded: --record\n{said}")
+            return end("killed", "its process ended")
         if not _run(failed, tree, None)[0]:
             return end("killed", failed[0].replace(str(tree), HERE))
         left = [test for test in left if test not in failed]
