@@ -293,10 +293,7 @@ def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float, *words: 
     path, start = tree / mutant.path, time.monotonic()
     left = [test.replace(HERE, str(tree)) for test in tests]
     source = path.read_text("utf-8")
-
-    def end(word: str, by: str = "") -> End:
-        return End(word, by, round(time.monotonic() - start, 1))
-
+    word, by = "not called", ""
     while left:
         path.write_text(mutant.applied(source), "utf-8")
         try:
@@ -304,27 +301,31 @@ def outcome(mutant: Mutant, tests: list[str], tree: Path, limit: float, *words: 
         finally:
             path.write_text(source, "utf-8")
         if code is None:
-            name = re.escape(mutant.function.rpartition(".")[2])
-            inside = rf'File ".*/{re.escape(mutant.path)}", line \d+ in {name}\b'
-            return end("endless" if words and re.search(inside, said) else "late")
+            word = "endless" if words and _is_inside(mutant, said) else "late"
+            break
         if not code:
-            return end("survived")
-        blamed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
-        failed = [test for test in left if test in blamed]
-        gone = set(
-            re.findall(rf"^ERROR: not found: {re.escape(str(tree))}/(.*)$", said, re.MULTILINE)
-        )
-        if gone:
-            left = [test for test in left if test not in gone]
-            continue
-        if not failed:
-            if _run(left, tree, None, "--collect-only")[0]:
-                raise SystemExit(f"pytest can't run what is recorded: --record\n{said}")
-            return end("killed", "its process ended")
-        if not _run(failed, tree, None)[0]:
-            return end("killed", failed[0].replace(str(tree), HERE))
-        left = [test for test in left if test not in failed]
-    return end("not called")
+            word = "survived"
+            break
+        failed, gone = _blamed(said, left, tree)
+        if not (failed or gone) or (failed and not _run(failed, tree, None)[0]):
+            word, by = "killed", failed[0].replace(str(tree), HERE) if failed else "its end"
+            break
+        left = [test for test in left if test not in {*failed, *gone}]
+    return End(word, by, round(time.monotonic() - start, 1))
+
+
+def _is_inside(mutant: Mutant, said: str) -> bool:
+    """Return whether a traceback of what ran at the limit goes through the changed function."""
+    name = re.escape(mutant.function.rpartition(".")[2])
+    return re.search(rf'File ".*/{re.escape(mutant.path)}", line \d+ in {name}\b', said) is not None
+
+
+def _blamed(said: str, tests: list[str], tree: Path) -> tuple[list[str], set[str]]:
+    """The tests that failed, or whose file can't be collected, and those that pytest finds not."""
+    names = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
+    failed = [test for test in tests if test in names or test.partition("::")[0] in names]
+    gone = re.findall(rf"^ERROR: not found: {re.escape(str(tree))}/(.*)$", said, re.MULTILINE)
+    return failed, {*gone}
 
 
 def _run(tests: list[str], tree: Path, limit: float | None, *words: str) -> tuple[int | None, str]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
+import os
 import struct
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import zstandard
@@ -15,23 +20,36 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.commands.comparison.requirement_changes import _Floor
-from ltocompat.commands.files_at_fault import _targets
-from ltocompat.commands.options import RequireOptions
+from ltocompat.commands.files_at_fault import _holds, _packages_of, _targets
+from ltocompat.commands.init import _Drafting
+from ltocompat.commands.link import _reason
+from ltocompat.commands.options import CheckOptions, RequireOptions
+from ltocompat.commands.policy.draft import DraftTarget
 from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.commands.require import _system
 from ltocompat.commands.selftest import linker_error
+from ltocompat.commands.survey.run import _Run
+from ltocompat.commands.trials import Trials
 from ltocompat.commands.weigh import demangled
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import tileir
 from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.files.objects.relocations import RelocationTable, relocations_at
-from ltocompat.model.arch import Release
+from ltocompat.files.output import _overwrite
+from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.image import Compression, Module, Skipped
 from ltocompat.model.limits import Budget, Limits
+from ltocompat.model.linker import Tool
+from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Verdict
+from ltocompat.scan import parallel, slices, workers
+from ltocompat.scan.parallel import _for_us, _size
 from ltocompat.scan.sources import opened_file
 from ltocompat.scan.walk import spooled
+from ltocompat.targets.machine import python_environment
+from ltocompat.trial import try_links
 from ltocompat.trial.values import Answer, LinkOutcome, Step
 
 
@@ -252,3 +270,172 @@ def test_a_text_asks_for_the_target_that_its_values_tell(values: dict[str, str])
         assert all(target.startswith(",".join([*keys, "gpu=sm_"])) for target in targets)
     else:
         assert targets == ((",".join(keys),) if keys else ())
+
+
+@pytest.mark.parametrize("size", [slices.LARGE - 1, slices.LARGE])
+@pytest.mark.parametrize(("head", "program"), [(b"\x7fELF", True), (b"MZ", True), (b"PK", False)])
+def test_this_process_reads_what_it_reads_in_slices(
+    tmp_path: Path, size: int, head: bytes, *, program: bool
+) -> None:
+    """And what can be read once, such as a pipe."""
+    (tmp_path / "file").write_bytes(head)
+    os.truncate(tmp_path / "file", size)
+    os.mkfifo(tmp_path / "pipe")
+    file, pipe = str(tmp_path / "file"), str(tmp_path / "pipe")
+    large = program and size >= slices.LARGE
+    found = [*zip("abcde", (None, str(tmp_path), file, pipe, f"{file}-gone"), strict=True)]
+    paths = dict(found)
+    for in_slices in (True, False):
+        ours = {name for name, path in found if _for_us(path, in_slices=in_slices)}
+        assert ours == {"d", *("c" for _ in range(large and in_slices))}
+    sizes = [_size(paths[name]) for name in "abcde"]
+    assert sizes == [0, 16 << 20, size, 0, 0]
+
+
+@pytest.mark.parametrize(("rest", "shared"), [((16 << 20) - 1, False), (16 << 20, True)])
+def test_files_are_shared_where_all_but_the_largest_are_worth_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: int, *, shared: bool
+) -> None:
+    sizes = {"small": rest, "large": 20 << 20}
+    for name, size in sizes.items():
+        (tmp_path / name).touch()
+        os.truncate(tmp_path / name, size)
+    orders = []
+
+    def in_order(_: object, items: list[str], most: int, order: list[int]) -> list[None]:
+        orders.append((items, most, order))
+        return [None for _ in items]
+
+    told = list[tuple[str, int, int]]()
+    settings = SimpleNamespace(jobs=2, report=lambda *words: told.append(words))
+    monkeypatch.setattr(workers, "available", lambda jobs: jobs)
+    monkeypatch.setattr(workers, "in_order", in_order)
+    paths = [str(tmp_path / name) for name in sizes]
+    found = parallel.read(lambda path: [path], paths, lambda path: path, settings)
+    assert [list(each) for each in found] == [[path] for path in paths]
+    assert orders == [(paths, 2, [1, 0])] * shared
+    assert (
+        told
+        == [(path, size, size) for path, size in zip(paths, sizes.values(), strict=True)] * shared
+    )
+
+
+@pytest.mark.parametrize("size", [0, 5, 6, 7, 4000])
+def test_a_file_that_cannot_be_replaced_gets_the_contents(tmp_path: Path, size: int) -> None:
+    (tmp_path / "new").write_bytes(b"123456")
+    path = tmp_path / "old"
+    path.write_bytes(b"o" * size)
+    with open(tmp_path / "new", "rb") as file:
+        _overwrite(file.fileno(), str(path))
+    assert path.read_bytes() == b"123456"
+
+
+def test_a_file_that_has_no_room_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(fd: int, start: int, more: int) -> None:
+        assert (start, more) == (3, 3)
+        os.ftruncate(fd, 5)
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    (tmp_path / "new").write_bytes(b"123456")
+    path = tmp_path / "old"
+    path.write_bytes(b"old")
+    with open(tmp_path / "new", "rb") as file, pytest.raises(OSError, match="no room"):
+        _overwrite(file.fileno(), str(path))
+    assert path.read_bytes() == b"old"
+
+
+def test_equal_files_of_a_survey_have_one_row() -> None:
+    """Known are those of which every one was met; of the rest all are rows."""
+    for met, known in [({"a"}, False), ({"a", "b"}, True), ({"a", "b", "c"}, True), (set(), False)]:
+        rows = tuple(SimpleNamespace(sha256=each, source="", status="read") for each in "ab")
+        found: Any = SimpleNamespace(distributions=rows, passing=False, errors=())
+        added = list[object]()
+        keeper = SimpleNamespace(add=added.append, take=lambda _: None, known=0)
+        run: Any = SimpleNamespace(_met={*met}, _tally=keeper, _writer=keeper)
+        assert list(_Run._take(run, found)) == []  # noqa: SLF001 - it alone decides
+        assert (added == [], keeper.known) == (known, int(known))
+        assert vars(run)["_met"] == met | {"a", "b"}
+
+
+@pytest.mark.parametrize("verdict", [each for each in Verdict if each > Verdict.NOT_FOR_GPU])
+def test_a_policy_is_not_drafted_for_a_gpu_of_which_nobody_knows(verdict: Verdict) -> None:
+    gpus = tuple(SimpleNamespace(name=name) for name in ("first", "second"))
+
+    def audits(*_: object) -> list[object]:
+        checked = [
+            SimpleNamespace(gpu=gpus[0], verdict=verdict),
+            SimpleNamespace(gpu=gpus[1], verdict=Verdict.OK),
+            SimpleNamespace(gpu=None, verdict=Verdict.FAIL),
+        ]
+        return [SimpleNamespace(checked=each) for each in checked]
+
+    target = DraftTarget(DriverVersion((570, 124, 6)), gpus=("first", "second"))
+    drafting: Any = SimpleNamespace(_audits=audits)
+    left = _Drafting._narrowed(drafting, target, ()).gpus  # noqa: SLF001 - it alone decides
+    assert left == (("second",) if verdict >= Verdict.UNKNOWN else ("first", "second"))
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_answers_of_linkers_are_kept_where_the_user_wants_it(
+    monkeypatch: pytest.MonkeyPatch, *, cache: bool
+) -> None:
+    kept = list[bool]()
+
+    class Trial(contextlib.ExitStack):
+        def __init__(self, _: object, *, cache: object, **__: object) -> None:
+            super().__init__()
+            self.for_file = None
+            kept.append(cache is not None)
+
+    monkeypatch.setattr(try_links, "LinkTrial", Trial)
+    with Trials(CheckOptions((), cache=cache)) as check, Trials(RequireOptions(())) as require:
+        check.ask_linkers(())
+        require.ask_linkers(())
+    assert kept == [cache, False]
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ("", None),
+        ("'-ftz' do not match", None),
+        ("nvlink error: Multiple definition of 'f' in 'a.o'", "f"),
+    ],
+)
+def test_a_link_that_succeeds_is_wrong_only_where_something_is_defined_twice(
+    log: str, reason: str | None
+) -> None:
+    answer = Answer(outcome=LinkOutcome.LINKED, step=Step.COMPLETE, log=log, release=Release(12, 8))
+    linker: Any = SimpleNamespace(tool=Tool.NVJITLINK, release=Release(12, 8))
+    found = _reason(answer, linker, "plain", SmArch(90), ())
+    assert (found is None) == (reason is None)
+    assert reason is None or reason in str(found)
+
+
+@pytest.mark.parametrize(
+    ("file", "symbol", "holds"),
+    [("", "", "abc"), ("b.so", "", "b"), ("", "f", "bc"), ("b.so", "f", "b"), ("a.so", "f", "")],
+)
+def test_the_files_of_an_environment_are_those_that_the_text_can_be_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, symbol: str, holds: str
+) -> None:
+    paths = [str(tmp_path / f"{name}.so") for name in "abc"]
+    for path, data in zip(paths, (b"gg", b"\0f\0", b"f"), strict=True):
+        Path(path).write_bytes(data)
+    monkeypatch.setattr(python_environment, "binary_files", lambda _: paths)
+    values = {"needs_file": f"/x/{file}" if file else "", "symbol": symbol}
+    found = [*_packages_of(None, values)]
+    assert [Path(path).stem for path in found] == [*holds]
+
+
+def test_a_file_that_cannot_be_looked_into_may_hold_a_name(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "other").write_bytes(b"g")
+    assert [_holds(str(tmp_path / name), b"f") for name in ("gone", "empty", "other")] == [
+        True,
+        True,
+        False,
+    ]
