@@ -747,6 +747,18 @@ def test_no_driver_is_told_that_the_driver_of_the_text_is_no_older_than(cuda: st
     assert bool(told) == (int(cuda) >= 10000)
 
 
+@every("gpu", ["GTX 1080", "V100", "GTX 960", "RTX 2080", "RTX 5090"])
+@every("driver", ["11.8", "12.9", "13.0"])
+def test_no_cupy_is_of_a_cuda_that_dropped_the_gpu(gpu: str, driver: str) -> None:
+    """CUDA 13 begins with Turing (its release notes)."""
+    smi = f"| NVIDIA-SMI 580.95.05  Driver Version: 580.95.05  CUDA Version: {driver} |"
+    error = "CompileException: nvrtc: error: invalid value for --gpu-architecture (-arch)"
+    fix = explain(f"{smi}\nNVIDIA GeForce {gpu}\ncupy.cuda.compiler.{error}")[0].fix or ""
+    told = {int(hit) for hit in re.findall(r"cupy-cuda(\d\d)x", fix)}
+    assert told
+    assert "RTX" in gpu or max(told) <= 12
+
+
 OF_LINUX = r"\bfind / |\| grep|(?<!\()python -c '|\b[A-Z_]{4,40}=\w+ pip |pip install (?:-U )?'"
 
 

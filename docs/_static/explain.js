@@ -450,7 +450,8 @@ function said(whole, flat, place, values, sentences) {
   }
   const built = nearest?.row.says.source && source[0];
   const rows = [systemOf(whole), nearest?.row, built, ...ecosystem.filter((row) => regex(row.find).test(near))];
-  const major = values.driver_major || values.made_major || "";
+  const majors = [values.driver_major || values.made_major, majorOf(values.gpu_sm_last || "")].filter(Boolean);
+  const major = majors.length ? String(Math.min(...majors.map(Number))) : "";
   const sentence = (name, known) => {
     for (const row of rows) {
       const text = row?.says[`${name}-${major}`] ?? row?.says[name];

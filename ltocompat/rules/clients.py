@@ -95,7 +95,8 @@ def said(
     )
     built = table["source"][0].says if "source" in nearest else {}
     layers = (system_of(whole).says, nearest, built, *around)
-    major = values.get("driver_major") or values.get("made_major", "")
+    majors = [values.get("driver_major") or values.get("made_major"), values.get("gpu_sm_last", "")]
+    major = min((value.split(".")[0] for value in majors if value), key=int, default="")
 
     def sentence(name: str, known: Mapping[str, str]) -> str:
         texts = (says.get(f"{name}-{major}", says.get(name, "")) for says in layers)
