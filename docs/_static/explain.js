@@ -450,7 +450,7 @@ function said(whole, flat, place, values, sentences) {
   }
   const built = nearest?.row.says.source && source[0];
   const rows = [systemOf(whole), nearest?.row, built, ...ecosystem.filter((row) => regex(row.find).test(near))];
-  const majors = [values.driver_major || values.made_major, majorOf(values.gpu_sm_last || "")].filter(Boolean);
+  const majors = [values.driver_major || values.made_major, values.gpu_sm_last && majorOf(values.gpu_sm_last)].filter(Boolean);
   const major = majors.length ? String(Math.min(...majors.map(Number))) : "";
   const sentence = (name, known) => {
     for (const row of rows) {
