@@ -148,8 +148,7 @@ class Reading:
             UsageError: one of those is not a package.
         """
         kept = self._kept
-        problems = kept.problems(kept.apart, beside)
-        result = on_any_target(kept.apart, problems)
+        result = on_any_target(kept.apart, kept.problems(kept.apart, beside))
         return replace(result, distribution=str(kept.package or ""))
 
 
@@ -245,8 +244,7 @@ def read(
         UsageError: there is nothing at a place.
         Missing: an address needs fsspec, which is not installed.
     """
-    settings = ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs)
-    reader = _Reader(settings)
+    reader = _Reader(ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs))
     if not sources:
         raise UsageError("no source is named; name a file, a folder or a package")
     for source in sources:
@@ -338,8 +336,7 @@ class _Reader:
 
     def _unread(self, skipped: Skipped) -> _Kept:
         """Keep a file that can't be read."""
-        place = Location(skipped.place.path)
-        return self._fold([Batch((skipped,))], place, None)
+        return self._fold([Batch((skipped,))], Location(skipped.place.path), None)
 
     def _fold(self, batches: Iterable[Batch], place: Location, package: Package | None) -> _Kept:
         """All that the batches of a file are kept as, in one pass over them."""

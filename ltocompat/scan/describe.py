@@ -187,8 +187,7 @@ def does_more_than_return(stored: StoredImage) -> bool:
     with suppress(Malformed):
         if stored.entry.kind is ImageKind.SASS:
             return any(size > _ONLY_RETURNS for _, size in whole_cubin(stored).kernel_sizes())
-        text = image_bytes(stored)
-        named, empty = ptx.first_kernel(text, stored.payload.budget)
+        named, empty = ptx.first_kernel(image_bytes(stored), stored.payload.budget)
         return named is not None and not empty
     return False
 

@@ -187,8 +187,7 @@ class ImageGroups:
         file = Location(module.place.path, module.place.members)
         for image in module.images:
             key = (file, module.registered, *_TRAITS(image))
-            new = ImageGroup(file, image, module.registered)
-            group = self.found.setdefault(key, new)
+            group = self.found.setdefault(key, ImageGroup(file, image, module.registered))
             if len(self.found) > _MOST_GROUPS:
                 reason = f"it has more than {_MOST_GROUPS} kinds of images; no package has"
                 raise LimitExceeded("kinds-of-images", reason)

@@ -363,8 +363,7 @@ class _ZipWalk(Struct):
             raise Malformed(f"its compression method {entry.method} is not supported")
         self._budget.check_unpacked(entry.packed, entry.unpacked)
         self._budget.check_room(entry.unpacked)
-        small = max(entry.packed, entry.unpacked) <= _SMALL
-        if small and entry.method == _DEFLATED:
+        if max(entry.packed, entry.unpacked) <= _SMALL and entry.method == _DEFLATED:
             found = inflated(data.all(), entry.unpacked, self._budget)
             if found is not None:
                 return ByteView.of(b"".join(_checked((found,), entry.crc))), []

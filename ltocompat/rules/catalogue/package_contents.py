@@ -333,8 +333,7 @@ def _folder_of(host: HostBinary, package: Package) -> str:
 def _resolved_runpath(entry: str, here: str) -> str:
     for origin in _ORIGIN:
         if entry.startswith(origin):
-            rest = entry[len(origin) :].lstrip("/")
-            return posixpath.normpath(posixpath.join(here, rest))
+            return posixpath.normpath(posixpath.join(here, entry[len(origin) :].lstrip("/")))
     return entry
 
 

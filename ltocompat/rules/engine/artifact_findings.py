@@ -346,8 +346,7 @@ def _notes_of_versions(case: Case, judged: Sequence[GroupVerdict]) -> Iterator[F
                 yield from _note(f"{title} {release}", where, arch, "minor-version")
     if not hows.isdisjoint(("sass", "ptx")) and case.target.driver is not None:
         for driver in case.target.driver.values:
-            where_driver = horizon.of_driver(driver)
-            yield from _note(f"driver {driver}", where_driver, arch, "backward")
+            yield from _note(f"driver {driver}", horizon.of_driver(driver), arch, "backward")
 
 
 def _note(
