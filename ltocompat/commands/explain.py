@@ -188,7 +188,7 @@ def _unknown(text: str) -> str:
     called = f"{unknown}: {error.name} ({error.number})"
     if log := values_known()["logs"].get(error.name.partition("_ERROR_")[0]):
         return f"{called} doesn't say why; paste the text that {log} returns"
-    why = advice or "look at what the program did before"
+    why = advice or "look at the program's earlier actions"
     return f'{called} means "{error.text}", which is not about compatibility: {why}'
 
 
@@ -217,7 +217,7 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
         Missing: no rule fits.
     """
     if options.every == (options.text is not None):
-        raise UsageError("name a rule, paste an error text, or give --all: one of the three")
+        raise UsageError("name a rule, paste an error text, or give --all, but only one of these")
     if options.text is None:
         return iter(explain_all())
     found = explain(options.text, here=options.here)

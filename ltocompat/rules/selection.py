@@ -25,7 +25,7 @@ class SelectionFailure(enum.StrEnum):
     LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
     EMPTY = "it holds no image"
     FINAL = "its code for this GPU is final SASS, which linkers refuse"
-    GUARDED = "its kernels only return on this GPU, and do more on others"
+    GUARDED = "its kernels only return on this GPU, but do more on other GPUs"
     OTHER_KIND = "its only image for this GPU is of a kind that ltocompat doesn't check"
 
 
