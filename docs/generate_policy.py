@@ -51,7 +51,7 @@ line override them. The value 1 sets a flag.
 _OTHERS = (
     (
         "LTOCOMPAT_FACTS",
-        "a document of `ltocompat facts --format json` in place of our tables",
+        "a document of `ltocompat facts --format json` instead of our tables",
     ),
     ("LTOCOMPAT_TRACEBACK", "the traceback of an internal error, on standard error"),
 )

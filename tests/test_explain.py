@@ -788,7 +788,7 @@ WANTED = ["torch==2.9.0+cu130", "torchvision==0.8.2+cu110", "cudf-cu12", "tensor
 @every("wanted", WANTED)
 def test_pip_without_a_network_says_nothing_of_builds(network: str, wanted: str) -> None:
     text = f"WARNING: Retrying after connection broken by '{network}'\n"
-    with pytest.raises(Missing, match="doesn't reach the server"):
+    with pytest.raises(Missing, match="can't reach the server"):
         explain(f"{text}ERROR: No matching distribution found for {wanted}")
 
 

@@ -39,7 +39,7 @@ def _group() -> None:
 
 @verb
 def run(*, options: RunOptions, choice: Choice) -> int:
-    """Survey packages into a dataset, without reading packages again that are in it.
+    """Survey packages into a dataset; skip packages that it already has.
 
     For example: ltocompat survey run wheels/ -o survey/
 

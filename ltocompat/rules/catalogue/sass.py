@@ -166,7 +166,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         )
         return Verdict.UNKNOWN, text, "; its symbols"
     text = (
-        "it leaves nothing undefined and loads; NVIDIA documents it only as input of a device link"
+        "it has no undefined names, so it loads; NVIDIA documents it only as input of a device link"
     )
     return Verdict.UNDOCUMENTED, text, "; its symbols"
 
