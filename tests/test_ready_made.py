@@ -217,6 +217,18 @@ def test_the_job_for_gitlab_runs_a_verb_that_there_is_and_keeps_what_it_writes(
 
 
 @needs_bash
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
+def test_the_digest_of_the_template_is_what_gitlab_takes() -> None:
+    """The pattern is that of GitLab's schema of ``.gitlab-ci.yml``."""
+    (command,) = re.findall(r"# of that file: (openssl .*)", readme.CI.read_text("utf-8"))
+    template = shlex.quote(str(ROOT / "templates" / "ltocompat.gitlab-ci.yml"))
+    words = [BASH, "-c", command.replace("FILE", template)]
+    digest = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"[A-Za-z0-9+/]{43}=", digest)
+    assert "integrity: sha256-DIGEST " in readme.CI.read_text("utf-8")
+
+
+@needs_bash
 def test_inputs_of_the_action_are_never_code(tmp_path: Path) -> None:
     """Whoever names a file of a pull request must not run commands by it."""
     project = Project.copy(tmp_path / "kernels")

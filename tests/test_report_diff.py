@@ -95,6 +95,17 @@ def test_what_was_forbidden_and_did_not_happen_is_no_finding() -> None:
     assert text.startswith("a.so to saved.json: nothing changed, 0 forbidden\n")
 
 
+def test_a_forbidden_change_says_what_became_of_the_old_value() -> None:
+    lost = (
+        Change("gpu", "", "sm_50, sm_52", ("sass",), None, 2, "lost-arch", (OLD,)),
+        Change("arch-lost", FILE, "sass", ("sm_50",), None, 2, "lost-arch", (OLD,)),
+    )
+    text = table(replace(DIFF, changes=lost, forbidden=("lost-arch",)))
+    assert "fail[lost-arch] GPU served of sm_50, sm_52: sass to none\n" in text
+    assert f"fail[lost-arch] architectures lost of sass: sm_50 in {FILE}\n" in text
+    assert "Nothing was checked or forbidden" in written("html", REPORT, [SAME])
+
+
 def test_each_kind_has_its_words_and_is_in_the_schema() -> None:
     every = tuple(Change(kind, FILE, "sass") for kind in KINDS)
     diff = replace(DIFF, changes=every)

@@ -98,10 +98,12 @@ def test_a_word_that_a_table_breaks_begins_no_line_with_a_command() -> None:
         ("_ZL3addi", "add"),
         ("_Z", "_Z"),
         ("_ZN99x", "x"),
+        ("_ZN3cub21_V_300303_SM_750_12006detail11EmptyKernelIvEEvv", "cub::detail::EmptyKernel<..>"),
+        ("_ZN3one8detail_a8detail_b26KernelThatIsToldFromOthersEv", "KernelThatIsToldFromOthers"),
     ],
 )
 def test_a_kernel_has_its_name_in_cpp(symbol: str, name: str) -> None:
-    assert function_name(symbol) == name
+    assert function_name(symbol, 30) == name
 
 
 def test_a_place_that_is_too_long_loses_folders_first() -> None:

@@ -239,7 +239,7 @@ def test_a_wheel_is_smaller_its_record_right_and_its_build_number_in_its_name(
     before = old.read_bytes()
     found = slim(old, tmp_path / "out", keep_gpus=["h100"], build="2")
     assert old.read_bytes() == before
-    assert found.output == str(tmp_path / "out")
+    assert found.output == str(tmp_path / "out" / "x-1-2-py3-none-linux_x86_64.whl")
     (tmp_path / "d").mkdir()
     named = slim(old, tmp_path / "d", keep_gpus=["h100"], build="2")
     assert named.output == str(tmp_path / "d" / "x-1-2-py3-none-linux_x86_64.whl")
@@ -546,7 +546,7 @@ def test_what_can_not_be_read_is_not_written(
         (folder / name).write_bytes(b"\x1f\x8b\x08 no more" if "tar" in name else b"PK\3\4")
     with pytest.raises(UnreadableInput):
         slim(folder / name, folder / "out")
-    assert not (folder / "out").exists()
+    assert not [path for path in (folder / "out", *folder.glob("out/*")) if path.is_file()]
 
 
 def test_a_bomb_is_not_unpacked_and_what_is_not_read_is_told(tmp_path: Path) -> None:
@@ -561,6 +561,14 @@ def test_a_bomb_is_not_unpacked_and_what_is_not_read_is_told(tmp_path: Path) -> 
     found = slim(tmp_path / "x.so", tmp_path / "new.so", keep_gpus=["h100"])
     assert (tmp_path / "new.so").read_bytes() == data
     assert any("inspect says why" in row.reason for row in found.untouched)
+
+
+def test_a_wheel_keeps_its_name_in_a_folder_that_is_still_to_come(tmp_path: Path) -> None:
+    """pip takes no wheel of another name, and ``-o smaller`` means a folder."""
+    name = "x-1.0-py3-none-any.whl"
+    (tmp_path / name).write_bytes(zip_of(("x/libx.so", LIBRARY.read_bytes())))
+    assert run(["slim", str(tmp_path / name), "-o", str(tmp_path / "smaller")]) == 0
+    assert zipfile.is_zipfile(tmp_path / "smaller" / name)
 
 
 def test_nvidias_own_libraries_are_told_of_their_licence_first(

@@ -236,11 +236,6 @@ function index(cuda, first) {
   return row ? `cu${row.replace(".", "")}` : "";
 }
 
-function nextMajor(major) {
-  const { floors } = searchIndex.explain;
-  return floors[major] ? { next: String(floors[major]), next_major: String(major) } : {};
-}
-
 const ofCuda = (text) => known({
   major: majorOf(text),
   branch: branchOf(text),
@@ -248,8 +243,6 @@ const ofCuda = (text) => known({
   index: index(text, false),
   gcc: searchIndex.explain.hosts.find(([cuda]) => cuda === text)?.[1],
   digits: parsed(text).join(""),
-  dashed: parsed(text).join("-"),
-  ...nextMajor(Number(majorOf(text)) + 1),
 });
 
 function ofPtx(isa) {
@@ -266,7 +259,9 @@ function ofDriver(text) {
   const releases = optix.filter(([, first]) => first <= branch);
   const own = { own_branch: String(branch), optix: releases.length ? releases.at(-1)[0] : "" };
   if (!cuda) return own;
-  return { ...own, ...ofCuda(cuda), cuda, branch: String(branch) };
+  const major = Number(majorOf(cuda)) + 1;
+  const next = floors[major] ? { next: String(floors[major]), next_major: String(major) } : {};
+  return { ...own, ...ofCuda(cuda), cuda, branch: String(branch), ...next };
 }
 
 function ofSm(text) {
@@ -429,16 +424,8 @@ const CONDITIONS = {
 
 // ---- Who speaks in a text, and what it shows of libraries (rules/clients.py)
 
-const systemOf = (whole) => searchIndex.explain.speakers.system.find((row) => regex(row.find).test(whole));
-
-function typed(template, values) {
-  let sentence = filled(template, values);
-  for (const [pattern, words] of values.system?.typed || []) sentence = sentence.replace(regex(pattern, "g"), words);
-  return sentence;
-}
-
 function said(whole, flat, place, values, sentences) {
-  const { client, ecosystem, source } = searchIndex.explain.speakers;
+  const { client, ecosystem, source, system } = searchIndex.explain.speakers;
   const start = Math.max(place - 4000, 0);
   const near = flat.slice(start, place + 4000);
   let nearest = null;
@@ -449,9 +436,8 @@ function said(whole, flat, place, values, sentences) {
     }
   }
   const built = nearest?.row.says.source && source[0];
-  const rows = [systemOf(whole), nearest?.row, built, ...ecosystem.filter((row) => regex(row.find).test(near))];
-  const majors = [values.driver_major || values.made_major, values.gpu_sm_last && majorOf(values.gpu_sm_last)].filter(Boolean);
-  const major = majors.length ? String(Math.min(...majors.map(Number))) : "";
+  const rows = [system.find((row) => regex(row.find).test(whole)), nearest?.row, built, ...ecosystem.filter((row) => regex(row.find).test(near))];
+  const major = values.driver_major || values.made_major || "";
   const sentence = (name, known) => {
     for (const row of rows) {
       const text = row?.says[`${name}-${major}`] ?? row?.says[name];
@@ -523,7 +509,7 @@ function firstThatHolds(message, found, lines, reading, machine, whole) {
     if (user) groups.needs_file ??= user[1] || user[2];
     const values = derived({ ...machine, ...groups });
     if (CONDITIONS[message.when || ""](values)) {
-      Object.assign(values, { system: systemOf(whole) }, shown(whole, values));
+      Object.assign(values, shown(whole, values));
       const sentences = message.cause + message.fix + message.check;
       Object.assign(values, said(whole, reading.flat, place.index, values, sentences));
       return { message, values, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
@@ -594,8 +580,7 @@ function explain(text) {
   for (const { message, values, line } of found) {
     const { rule } = message;
     if (shared.has(rule) || causes.has(rule)) continue;
-    const cause = filled(message.cause, values);
-    const [fix, check] = [message.fix, message.check].map((part) => typed(part, values));
+    const [cause, fix, check] = ["cause", "fix", "check"].map((part) => filled(message[part], values));
     causes.set(rule, { rule, line, cause, fix, check });
     for (const other of message.also || []) shared.add(other);
   }

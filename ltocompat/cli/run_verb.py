@@ -22,7 +22,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, UnconfinedTrial
 from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
-from ltocompat.report import FORMATS, Options, Report, Writable, writer
+from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report, Writable, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
 from ltocompat.report.streams import Answer, AnswerLost, ProgressLine, flush_answer, terminal_width
 
@@ -246,6 +246,9 @@ def _request(text: str, formats: Sequence[str]) -> FormatRequest:
     name, mark, file = text.partition("=")
     if mark and not file:
         raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or only {name}")
+    if name in FINDING_FORMATS and name not in formats:
+        valid = f"matrix has some with --deploy-target; give one of: {', '.join(formats)}"
+        raise UsageError(f"--format {name!r} is for findings; {valid}")
     return FormatRequest(choose("--format", name, formats), file or None)
 
 

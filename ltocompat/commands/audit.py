@@ -235,7 +235,7 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[StrPath, ...]:
         UsageError: nothing was named, nothing was built, and that may not be; or a report would
             replace it.
     """
-    otherwise = ", or accept that with --allow-empty"
+    otherwise = ", or let that pass with --allow-empty"
     files = matching_files(options.paths, policy, otherwise, allow_empty=options.allow_empty)
     audited_files = {os.path.realpath(file) for file in files}
     for output in options.outputs:
@@ -447,8 +447,7 @@ class AuditTally(Struct):
         policy = self._scope.policy
         allow_empty = policy.allow_empty or not policy.given
         found = outcome(self._worst, Verdict.FAIL, allow_empty=allow_empty)
-        unread = self.failures and found is Outcome.PASSED
-        return Outcome.UNDECIDED if unread else found
+        return Outcome.UNDECIDED if self.failures and found is Outcome.PASSED else found
 
     @property
     def unused(self) -> tuple[PolicyException, ...]:

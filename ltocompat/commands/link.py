@@ -274,5 +274,4 @@ def _alone(
     way = LTO if piece.ltoir else PLAIN
     lto = ("-lto", *extra) if piece.ltoir else ()
     options = (f"-arch={replace(arch, form=ArchForm.REAL)}", *lto)
-    request = Request((piece.trial,), options, complete=complete, file=piece.place.path)
-    return way, arch, request
+    return way, arch, Request((piece.trial,), options, complete=complete, file=piece.place.path)

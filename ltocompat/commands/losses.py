@@ -35,7 +35,8 @@ def _asked(results: Sequence[Result]) -> tuple[str, ...]:
     if not all(finding.asked for finding in failing):
         return ()
     texts = sorted((text for finding in failing for text in finding.asked), key=_by_number)
-    return tuple({text.rpartition(" ")[0]: text for text in texts}.values())
+    newest = {text.rpartition(" ")[0]: text for text in texts}
+    return tuple(newest.values())
 
 
 def _by_number(text: str) -> list[int]:

@@ -148,7 +148,8 @@ class Reading:
             UsageError: one of those is not a package.
         """
         kept = self._kept
-        result = on_any_target(kept.apart, kept.problems(kept.apart, beside))
+        problems = kept.problems(kept.apart, beside)
+        result = on_any_target(kept.apart, problems)
         return replace(result, distribution=str(kept.package or ""))
 
 

@@ -76,8 +76,7 @@ class Position(Struct, Generic[Number], frozen=True):
 def position(number: Number, rows: Collection[Number]) -> Position[Number]:
     """Find the position of a number among the rows of a table."""
     below = max((row for row in rows if row <= number), default=None)
-    above = min((row for row in rows if row >= number), default=None)
-    return Position(below, above)
+    return Position(below, min((row for row in rows if row >= number), default=None))
 
 
 @functools.lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, TextIO
 
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.generic import R
@@ -139,13 +139,18 @@ class ExitStatus(Generic[R]):
 
 
 def log(message: str, messages: Writable) -> None:
-    """Write a message for the user, in lines that fit the terminal.
+    """Write a message for the user, in lines that fit the terminal."""
+    messages.write(fitted(f"ltocompat: {message}", sys.stderr))
+
+
+def fitted(sentence: str, stream: TextIO) -> str:
+    """The lines of a sentence, which fit the terminal that ``stream`` is.
 
     Places stay whole, and so do commands: one that is broken can't be pasted.
     """
-    text = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), f"ltocompat: {escape(message)}")
-    lines = in_whole_words(text, terminal_width(sys.stderr) or PIPED, following="  ")
-    messages.write("\n".join([*lines, ""]).replace("\0", " "))
+    text = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), escape(sentence))
+    lines = in_whole_words(text, terminal_width(stream) or PIPED, following="  ")
+    return "\n".join([*lines, ""]).replace("\0", " ")
 
 
 def of_weight(record: Weight) -> int:

@@ -40,7 +40,7 @@ from ltocompat.report.document import (
     separated,
     style_of,
 )
-from ltocompat.report.text import clip, common_folder, first_clauses, function_name, truncate
+from ltocompat.report.text import common_folder, first_clauses, function_name, truncate
 from ltocompat.rules.prose import rule_prose
 
 FindingRecord = Target | Result | Required | PolicyLines | Failure
@@ -345,8 +345,7 @@ class FindingTally(Struct):
             elif self._rules and word in _ALWAYS:
                 words.append(text)
         if notes:
-            hint = "" if self._options.notes else " (--notes)"
-            words.append(f"{count(notes, 'note')}{hint}")
+            words.append(count(notes, "note") + (" (--notes)" if not self._options.notes else ""))
         parts = separated(words)
         if any(map(title_of, self._rules)):
             worst = max(self._rules, key=lambda rule: self._rules[rule])
@@ -474,10 +473,11 @@ def _of_packages(group: GroupedFinding) -> str:
 def _kernels(group: GroupedFinding) -> Iterator[str]:
     """``kernels a, b and 5 more in 60 of them``, where kernels of all were not read."""
     every = len(group.kernels)
-    names = [*dict.fromkeys(map(function_name, group.kernels))][:_MOST_KERNELS]
+    shown = dict.fromkeys(function_name(kernel, _NAME) for kernel in group.kernels)
+    names = list(shown)[:_MOST_KERNELS]
     if names:
         yield "kernel " if every == 1 else "kernels "
-    yield from separated(Code(clip(name, _NAME)) for name in names)
+    yield from separated(map(Code, names))
     if every > len(names):
         yield f" and {every - len(names):,} more"
     if names and group.kernel_modules < group.module_count:

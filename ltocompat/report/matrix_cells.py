@@ -14,8 +14,7 @@ def subject(matrix: Matrix) -> str:
     if matrix.what == ARTIFACT:
         return f"on {count(len(matrix.columns), 'deploy target')}, the worst first"
     what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
-    tried = ", tried with each linker" if matrix.tried else ""
-    return f"{what} for each architecture{tried}"
+    return f"{what} for each architecture{', tried with each linker' if matrix.tried else ''}"
 
 
 def runs(values: Sequence[object]) -> list[range]:

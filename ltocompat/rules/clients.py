@@ -11,13 +11,18 @@ from msgspec import Struct, convert
 
 from ltocompat.model.arch import Release
 from ltocompat.rules.evidence import patterns
-from ltocompat.rules.message_values import filled, values_known
+from ltocompat.rules.message_values import filled
 from ltocompat.rules.prose import catalogue_file
 
 _NEAR = 4000  # characters
 _PACKAGED = Release(11, 3)
 """The first release with images, and with packages for apt and conda, that are still there."""
 _VALUE = re.compile(r"\{(\w+)\}")
+_OF_RELEASES = [("file_cuda", "libraries", "runtime")]
+_OF_RELEASES += [
+    (name, f"with_{name}", "toolkit")
+    for name in ("driver_cuda", "torch", "sm_first", "sm_last", "gpu_needs", "symbol_last")
+]
 
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,14 +33,12 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
         find: a pattern of its texts.
         says: sentences of fixes there, by the names of their values.
         source: who documents them.
-        typed: patterns of commands, and how they are typed on that system.
     """
 
     name: str
     find: str
     says: Mapping[str, str]
     source: str
-    typed: tuple[tuple[str, str], ...] = ()
 
 
 @functools.cache
@@ -48,25 +51,17 @@ _compiled = functools.cache(functools.partial(re.compile, flags=re.ASCII))
 
 
 @functools.lru_cache(maxsize=2)
-def system_of(flat: str) -> Speaker:
-    """The system that a text is from: the first whose pattern is in it."""
-    return next(row for row in speakers("clients")["system"] if _compiled(row.find).search(flat))
-
-
-def typed(template: str, values: Mapping[str, str]) -> str:
-    """A sentence with its values, and its commands as the system of the text takes them."""
-    sentence = filled(template, values)
-    system = next(row for row in speakers("clients")["system"] if row.name == values["system"])
-    for pattern, words in system.typed:
-        sentence = _compiled(pattern).sub(words, sentence)
-    return sentence
+def _of_text(flat: str) -> tuple[Speaker, list[tuple[str, str]]]:
+    """The system of a text, and the libraries that it lists: the folder and the name of each."""
+    system = next(row for row in speakers("clients")["system"] if _compiled(row.find).search(flat))
+    return system, _compiled(patterns()["listed"]).findall(flat)
 
 
 @functools.cache
 def _said_names() -> frozenset[str]:
     """The names of all sentences, and of those that a CUDA release is put into."""
     own = {name for rows in speakers("clients").values() for row in rows for name in row.says}
-    return frozenset(own | {asked for _, asked, _ in values_known()["releases"]})
+    return frozenset(own | {asked for _, asked, _ in _OF_RELEASES})
 
 
 def said(
@@ -94,16 +89,15 @@ def said(
         row.says for row in table["ecosystem"] if _compiled(row.find).search(flat, start, end)
     )
     built = table["source"][0].says if "source" in nearest else {}
-    layers = (system_of(whole).says, nearest, built, *around)
-    majors = [values.get("driver_major") or values.get("made_major"), values.get("gpu_sm_last", "")]
-    major = min((value.split(".")[0] for value in majors if value), key=int, default="")
+    layers = (_of_text(whole)[0].says, nearest, built, *around)
+    major = values.get("driver_major") or values.get("made_major", "")
 
     def sentence(name: str, known: Mapping[str, str]) -> str:
         texts = (says.get(f"{name}-{major}", says.get(name, "")) for says in layers)
         return next(filter(None, (filled(text, known) for text in texts if text)), "")
 
     known = {**values, "source": nearest["source"]} if built else dict(values)
-    for name, asked, says in values_known()["releases"]:
+    for name, asked, says in _OF_RELEASES:
         if name in values:
             release = {"release": values[name]}
             if Release.parse(values[name]) >= _PACKAGED:
@@ -127,7 +121,7 @@ def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:
     if len(packages) > 1:
         kept = packages.get(values.get("torch_major", "")) or packages[max(packages)]
         found = {"twice": " ".join(hit[1] for hit in packages.values()), "kept": kept[1]}
-    listed = _compiled(patterns()["listed"]).findall(flat) if numbered else []
+    listed = _of_text(flat)[1] if numbered else []
     here = {name: folder for folder, name in listed if name.startswith(f"{stem}.so.")}
     if numbered and package:
         here |= {f"{stem}.so.{hit[3]}": values["package_folder"] for hit in packages.values()}

@@ -171,7 +171,8 @@ class Process:
         """Queue a frame of requests, and write what the pipe takes."""
         if idle and self.ready:
             self.renew_deadline()
-        self.unsent.extend(map(memoryview, protocol.encode_requests(messages, cpu_seconds)))
+        parts = protocol.encode_requests(messages, cpu_seconds)
+        self.unsent.extend(map(memoryview, parts))
         self.write()
 
     def write(self) -> None:

@@ -304,8 +304,7 @@ class FatbinWalk:
         place = self._place if whole else self._place.at(hit.offset)
         section = self._section(hit.offset)
         if hit.needle == ZSTD_MAGIC:
-            payload = _zstd_cubin(view, self._budget)
-            return bare_image(place, section, ImageKind.SASS, payload)
+            return bare_image(place, section, ImageKind.SASS, _zstd_cubin(view, self._budget))
         if hit.needle == CUBIN_NEEDLE:
             end = cubin.Cubin.parse(view, self._budget).extent
             payload = Payload(view.sub(0, end), Compression.NONE, None, self._budget)
@@ -350,8 +349,7 @@ class FatbinWalk:
         whole = self._view.sub(offset, read.accounted - offset)
         place = self._place.at(offset)
         all_images = images[0] if len(images) == 1 else tuple(chain.from_iterable(images))
-        module = StoredModule(place, section, registered, all_images, whole, size)
-        return (module, *read.unread)
+        return (StoredModule(place, section, registered, all_images, whole, size), *read.unread)
 
     def _read_region(self, offset: int, section: str | None) -> _Reading:
         unread: list[Skipped] = []
@@ -368,7 +366,8 @@ class FatbinWalk:
                 images.add(number, entry)
             except Malformed as error:
                 at = self._place.at(offset, number)
-                unread.append(Skipped(at, str(error), entry.end - entry.offset, error.limit))
+                size = entry.end - entry.offset
+                unread.append(Skipped(at, str(error), size, error.limit))
         accounted = region.walked
         if region.broken is not None:
             place = self._place.at(offset)

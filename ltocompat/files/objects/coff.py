@@ -246,8 +246,7 @@ class CoffHost(ObjectReader):
         header = self._header
         size, auxiliary, kept = header.layout.size, 0, NamesOfTable(self.budget.limits.names_bytes)
         whole = self.view.sub(header.symbols, header.n_symbols * size).size
-        sentence = "{size} symbols are over Limits.symbols"
-        self.budget.check("symbols", header.n_symbols, sentence)
+        self.budget.check("symbols", header.n_symbols, "{size} symbols are over Limits.symbols")
         for _, piece in windows(self.view, self.budget, header.symbols, whole, row=size):
             rows = self.budget.timed(header.layout.iter_unpack(piece))
             for raw, value, section, _, kind, follow in rows:

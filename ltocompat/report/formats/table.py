@@ -82,11 +82,11 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
 
 
 def _write_items(items: Items, stream: Writable, options: Options) -> None:
-    stream.write(f"{items.title}:\n")
+    stream.write(_filled((f"{items.title}:",), options, following="  "))
     for parts in items.lines:
         stream.write(_filled(parts, options, "  ", "    "))
     if items.more:
-        stream.write(f"  {items.more}\n")
+        stream.write(_filled((items.more,), options, "  ", "    "))
 
 
 def _write_diagnostic(found: Diagnostic, stream: Writable, options: Options) -> None:

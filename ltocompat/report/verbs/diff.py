@@ -144,11 +144,11 @@ def _names(changes: Iterable[Change]) -> Iterator[Items]:
 
 
 def _moved(change: Change) -> str:
-    """``architectures lost of sass: sm_70``, ``minimum driver: 525.60.13 to 580.65.06``."""
-    old, new = _cells(change)
-    about = f" of {change.about}" if change.about else ""
-    values = f"{old} to {new}" if "-" not in (old, new) else old if new == "-" else new
-    return f"{KINDS[change.kind]}{about}: {values}"
+    """``architectures lost of sass: sm_70``, ``GPU served of sm_50: sass to none``."""
+    old, new = ("none" if cell == "-" else cell for cell in _cells(change))
+    about, kind = f" of {change.about}" if change.about else "", KINDS[change.kind]
+    values = {"lost": old, "gained": new}.get(kind.rsplit(" ", 1)[-1], f"{old} to {new}")
+    return f"{kind}{about}: {values}"
 
 
 def _document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _finding(change: Change) -> Finding:
         verdict=Verdict.FAIL,
         level=Level.ERROR,
         message=f"{_moved(change)}{subject}",
-        remedy=f"undo this change, or leave out --forbid {change.breaking}",
+        remedy=f"take it back, or leave out --forbid {change.breaking}",
         evidence="both releases",
         source="--forbid",
         example=change.places[-1] if change.places else None,

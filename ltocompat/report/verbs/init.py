@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from importlib.resources import files
 
 from ltocompat.commands.init import PolicyDraft
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable, answers
+from ltocompat.report.exit_status import fitted
 from ltocompat.report.text import escape
 
 CI = {
@@ -22,7 +24,9 @@ CI = {
 def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | None) -> None:
     """Write what became of the policy, and the lines of ``ci``, one of ``CI``."""
     for record in answers(records):
-        stream.write("".join(f"{escape(line)}\n" for line in _lines(record)))
+        stream.write("".join(fitted(line, sys.stdout) for line in _lines(record)))
+        if record.written:
+            stream.write("".join(f"{escape(line)}\n" for line in ("", *record.text.splitlines())))
     if ci is not None:
         snippet = files("ltocompat.report.verbs") / "init_lines" / f"{ci}.txt"
         stream.write(f"\n# {CI[ci]}\n{snippet.read_text('utf-8')}")
@@ -32,12 +36,10 @@ def _lines(draft: PolicyDraft) -> Iterable[str]:
     if draft.written:
         yield f"wrote {draft.path}, which these packages pass: {draft.audit}"
         yield from _ignored(draft)
-        yield ""
-        yield from draft.text.splitlines()
     elif draft.moved:
         yield f"{draft.path} exists and is not changed; these packages differ from it:"
         yield from (f"  {line}" for line in draft.moved)
-        yield f"next: write intended changes into the policy; then check with: {draft.audit}"
+        yield f"what to do: write intended changes into the policy; then check with: {draft.audit}"
     else:
         yield f"{draft.path} exists, and these packages still pass it"
 

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("linker", width=24),
-    Column("target", width=8, optional=True),
+    Column("target", width=8),
     Column("result", width=10),
-    Column("images", right=True, width=6),
+    Column("images", right=True, width=6, optional=True),
     Column("time", right=True, width=9),
     Column("2nd time", right=True, width=9, optional=True),
     Column("size", right=True, width=9),

@@ -303,7 +303,7 @@ def _runpath_problem(
     return Problem(
         verdict,
         f"{name} needs {file}, which is installed into {folder}, but the RUNPATH of {name} does "
-        "not point there: the loader finds it only by another search path",
+        "not point there: the loader finds it only if something else leads to it",
         f"link with a RUNPATH that points to {folder} in site-packages"
         if way is None
         else f"link with -Wl,-rpath,'{way}'",
@@ -333,7 +333,8 @@ def _folder_of(host: HostBinary, package: Package) -> str:
 def _resolved_runpath(entry: str, here: str) -> str:
     for origin in _ORIGIN:
         if entry.startswith(origin):
-            return posixpath.normpath(posixpath.join(here, entry[len(origin) :].lstrip("/")))
+            rest = entry[len(origin) :].lstrip("/")
+            return posixpath.normpath(posixpath.join(here, rest))
     return entry
 
 
@@ -377,14 +378,14 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
 
 _WRONG_FOLDERS = {
     "current": (
-        "{folder!r}, so the loader searches the folder in which a program is started",
+        "{folder!r}, so the loader looks in the folder where a program is started",
         Verdict.UNDOCUMENTED,
     ),
     "anybody": (
-        "{folder}, where anybody may put libraries that the loader then finds",
+        "{folder}, where anybody may put libraries for the loader to find",
         Verdict.UNDOCUMENTED,
     ),
-    "build": ("{folder}, a folder of the build machine", Verdict.OK),
+    "build": ("{folder}, a folder of the machine that built it", Verdict.OK),
 }
 
 
@@ -497,7 +498,7 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
             Verdict.UNDOCUMENTED,
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
             f"it is for CUDA {major} ({text}), whose drivers begin at {least}",
-            remedy=f'promise this driver: driver = "{driver}" under [tool.ltocompat.promise]; or '
+            remedy=f'promise what it needs: driver = "{driver}" under [tool.ltocompat.promise]; or '
             "build it so that older drivers load it, as the rule says",
             subject="SASS",
             asked=tuple(f"{arch} driver {driver}" for arch in archs),

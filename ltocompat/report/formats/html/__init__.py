@@ -80,7 +80,7 @@ def _sections(answer: SortedRecords, *, covered: bool) -> Iterator[Section]:
 def _title(answer: SortedRecords) -> str:
     paths = list(dict.fromkeys(result.path for result in answer.results))
     if not paths:
-        return "Nothing was checked"
+        return "Nothing was checked or forbidden"
     name = paths[0].rsplit("/", 1)[-1]
     what = name if len(paths) == 1 else count(len(paths), "artifact")
     on = count(len(answer.targets), "deploy target") if answer.targets else ANY_TARGET.name

@@ -73,6 +73,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters["thousands"] = "{:,}".format
+    made.filters["breakable"] = lambda name: _escaped(name).replace("_", Markup("_<wbr>"))
     made.globals |= {
         "binary_size": binary_size,
         "count": count,
