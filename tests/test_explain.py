@@ -41,6 +41,7 @@ from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.clients import speakers
+from ltocompat.rules.evidence import evidence
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import Topic, rules, rules_left_out, topics
@@ -80,6 +81,8 @@ Collecting environment information...
 """
 # Rows of the table of messages that none of the collected messages shows.
 EXAMPLES = {
+    "driver-not-passed-in": "$ singularity run solver.sif\nCUDA driver version is insufficient for "
+    "CUDA runtime version",
     "no-driver-for-gpu": "GTX 560 Ti: CUDA driver version is insufficient for CUDA runtime version",
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
@@ -509,7 +512,8 @@ def test_what_clients_say_is_used() -> None:
     ]
     used = {name for row in sentences for text in row for name in re.findall(r"\{(\w+)\}", text)}
     said = {name.partition("-")[0] for row in SPEAKERS for name in row.says}
-    assert said - {"advice", "perhaps", "toolkit", "runtime"} <= used
+    asked_otherwise = {"advice", "perhaps", "toolkit", "runtime", "elsewhere"}
+    assert said - asked_otherwise <= used
 
 
 # A line of each ecosystem, and what a fix says there of the GPU sm_86 and of CUDA 12.2.
@@ -576,6 +580,197 @@ def test_an_error_that_only_rust_spells_keeps_the_machine_of_its_text() -> None:
 def test_a_toolkit_is_brought_as_the_reader_brings_one(around: str, words: str) -> None:
     text = f"{around}nvcc fatal   : Unsupported gpu architecture 'compute_90'"
     assert words in (explain(text)[0].fix or "")
+
+
+# ---- Values of a text, in each of their spellings
+
+SPELLINGS = {
+    ("driver", "535.104.05"): [
+        "| NVIDIA-SMI 535.104.05   Driver Version: 535.104.05   CUDA Version: 12.2     |",
+        "Nvidia driver version: 535.104.05",  # collect_env
+        "- **NVIDIA Driver:** 535.104.05",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19",
+        "driver 535.104.05, drivers 535.104.05, DRIVER_VERSION=535.104.05",
+        "libcuda.so.535.104.05",
+        "with the 535.104.05 driver",
+    ],
+    ("driver", "535"): [
+        *("R535", "driver R535", "the 535 driver", "nvidia driver 535", "driver version is 535"),
+        *("nvidia-driver-535", "nvidia-dkms-535", "nvidia-utils-535"),
+    ],
+    ("smi", "12.2"): [
+        "| NVIDIA-SMI 535.104.05   Driver Version: 535.104.05   CUDA Version: 12.2     |",
+        "CUDA Driver Version / Runtime Version          12.2 / 12.1",  # deviceQuery
+        "CUDA Driver Version: 12.2",
+        "DriverVersion: 12.2000",  # MATLAB
+        "The NVIDIA driver on this system only supports up to CUDA 12.2.0.",  # CUDA.jl
+        "- driver 535.104.5 for 12.2",  # CUDA.versioninfo()
+    ],
+    ("gpu_sm", "86"): [
+        *("GPU 0: NVIDIA A10 (UUID: GPU-1)", "GPU models and configuration: GPU 0: NVIDIA A10"),
+        *("GeForce RTX 3090", "rtx3090", "RTX-3090", "nvidia 3090", "a 3090", "my gpu is 3090"),
+        *("3080 Ti", "two 3090s", "dual 3090", "3090 GPU", "RTX A6000", "an A6000 GPU"),
+        *(
+            "compute capability 8.6",
+            "Compute Capability: 8.6",
+            "compute_cap 8.6",
+            "capability v8.6.0",
+        ),
+        "CUDA Capability Major/Minor version number:    8.6",  # deviceQuery
+        "ComputeCapability: '8.6'",  # MATLAB
+        "(sm_86, 23.6 GiB / 24.0 GiB available)",  # CUDA.versioninfo()
+        *("major: 8 minor: 6", "device capability (8, 6)", "cc 8.6", "CC 8.6", "sm_86 GPU"),
+        *("ARCH: 86", "arch:86", "cuda_arch=86", "CUDA_CC=86"),
+    ],
+    ("gpu_sm", "21"): ["GTX 460", "compute capability 2.1", "arch:21"],
+    ("gpu_sms", "61;86"): ["a 1080 Ti and a 3090", "GTX 1080 Ti, RTX 3090"],
+    ("nvcc", "12.2"): [
+        *("Cuda compilation tools, release 12.2, V12.2.140", "nvcc 12.2", "nvcc version: 12.2"),
+        *("V12.2.140", "/usr/local/cuda-12.2/bin/nvcc", "Build cuda_12.2.r12.2/compiler.1"),
+        "The CUDA compiler identification is NVIDIA 12.2.140",
+    ],
+    ("toolkit", "12.2"): [
+        *("CUDA toolkit 12.2", "CUDA Toolkit (VERSION 12.2)", "ToolkitVersion: 12.2000"),
+        *("cuda/12.2", "CUDA/12.2.0", "cuda@12.2.0", "nvidia/cuda:12.2.0-devel-ubuntu22.04"),
+        'Found CUDAToolkit: /usr/local/cuda/include (found version "12.2.140")',
+        "CUDA runtime version: 12.2.140",  # collect_env
+    ],
+    ("said", "12.2"): [
+        *("CUDA 12.2", "cuda 12.2", "CUDA version: 12.2", "CUDA Version 12.2", "cuda12.2"),
+        *("CUDA v12.2", "CUDA-12.2", "cuda_12.2"),
+    ],
+    ("torch", "12.1"): [
+        "torch 2.1.0+cu121",
+        "torch-2.1.0+cu121",
+        "CUDA used to build PyTorch: 12.1",
+    ],
+}
+NO_VALUES = [
+    *("needs R525 or newer", "requires R525", "driver 525 or newer", "CUDA 12.0 or newer"),
+    *("step 3090 of 5000", "port 3090", "arch=compute_86", "1080p video", "cudatoolkit 11.7.1"),
+]
+
+
+def test_a_value_is_read_in_each_of_its_spellings() -> None:
+    wrong = [
+        (name, value, text)
+        for (name, value), texts in SPELLINGS.items()
+        for text in texts
+        if evidence(single_blanks(f"Error: it failed. {text}. Then more")).get(name) != value
+    ]
+    assert wrong == []
+
+
+@every("text", NO_VALUES)
+def test_no_value_is_read_where_none_is_told(text: str) -> None:
+    found = evidence(f"RuntimeError: it failed. {text} and more")
+    assert not found.keys() & {"driver", "smi", "gpu_sm", "gpu_sms", "nvcc", "toolkit", "said"}
+
+
+# What a fix asks for where the text names none, and the value that takes its place.
+ASKED = {
+    r"\bNNN\b": (("driver",), "535.104.05"),
+    r"cuXYZ|X\.Y\b[^;.]{0,60}?(?:driver's CUDA|nvidia-smi)": (("driver", "smi"), "12.2"),
+    r"\bXY\b|_XY\b|X\.Y[^;.]{0,30}compute_cap": (("gpu_sm",), "86"),
+    r"X\.Y\b[^;]{0,40}nvcc --version": (("nvcc",), "12.2"),
+}
+
+
+def test_no_row_asks_for_a_value_that_the_text_names_and_every_row_for_one_that_it_doesnt() -> None:
+    asked = 0
+    for number, (name, text) in enumerate(texts_of_rows().items()):
+        before = explain(text)[0]
+        for place, (kinds, value) in ASKED.items():
+            if not re.search(place, before.fix or ""):
+                continue
+            asked += 1
+            spelled = [s for kind in kinds for s in SPELLINGS.get((kind, value), [])]
+            after = explain(f"{text}\n{spelled[number % len(spelled)]}\n")[0]
+            if after.id == before.id:
+                assert not re.search(place, after.fix or ""), (name, after.fix)
+    assert asked > 40
+
+
+# A value of its own, which no text has a spelling for: the release of another program, or which of
+# several is installed.
+ASKS = {
+    *("get_release of RAPIDS Accelerator for Spark", "get_library of RAPIDS Accelerator for Spark"),
+    *(
+        "get_release of PaddlePaddle",
+        "get_library of Deeplearning4j",
+        "get_release of Deeplearning4j",
+    ),
+    *("cuda-library-missing-on-windows", "nvhpc-without-toolkit"),
+    *("luxcore-program-compilation", "conda-driver-too-old", "visual-studio-without-cuda"),
+    *("jax-plugin-of-another-release", "configure-older-than-cuda"),
+}
+
+
+def test_every_sentence_has_a_place_for_each_value_that_it_asks_for() -> None:
+    values = {"driver": "535.104.05", "smi": "12.2", "gpu": "A10", "gpu_sm": "86", "sm": "86"}
+    told = derived({**values, **dict.fromkeys(("nvcc", "toolkit", "said", "torch"), "12.2")})
+    told |= {"get_release": "-", "with_driver_cuda": "-", "gpu_sm_index": "cu124"}
+    sentences = {
+        f"{name} of {row.name}": text
+        for rows in speakers("clients").values()
+        for row in rows
+        for name, text in row.says.items()
+    } | {row.name: row.fix for row in messages()}
+    asking = {
+        name
+        for name, text in sentences.items()
+        if re.search(r"\bX\.YZ?\b|_XY\b|\bNNN\b|=XY\b|cuXYZ|\bXYZ\b", filled(text, told))
+    }
+    assert asking == ASKS
+
+
+# ---- Lines of an ecosystem, told to its readers alone
+
+LANGUAGES = {
+    ".NET": "System.InvalidOperationException: x\n   at App.Main() in C:\\src\\Program.cs:line 20",
+    "Java": 'Exception in thread "main" java.lang.Error\n\tat org.x.Main.main(Main.java:8)',
+    "Node.js": "    at Object.<anonymous> (/app/node_modules/x/dist/index.js:44:16)",
+    "Rust": "thread 'main' panicked at /home/u/.cargo/registry/src/x-0.1/build.rs:54:14:",
+    "Go": "panic: x\n\tmain.go:12 +0x1d\n$ go run .",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_fix_has_lines_of_no_ecosystem_that_the_text_does_not_prove(language: str) -> None:
+    ecosystems = speakers("clients")["ecosystem"]
+    lines = {row.name: row.lines for row in ecosystems if row.name in {"Python", "conda"}}
+    told = 0
+    for name, text in texts_of_rows().items():
+        proven = {row.name for row in ecosystems if re.search(row.find, text)}
+        if proven & {"Python", "conda"}:
+            continue
+        first = explain(f"{LANGUAGES[language]}\n{text}\n{LANGUAGES[language]}")[0]
+        said = f"{first.fix} {first.check}"
+        assert not re.search("|".join(lines.values()), said), (name, said)
+        assert not re.search(r"^[^\w#./-]|, ,|; ;|[:,;] ?\.$|\?(?!warp)", first.fix or "-"), (
+            name,
+            said,
+        )
+        told += 1
+    assert told > 200
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("unset X, and pip install y, and its folder in X; or take B.", "unset X; or take B."),
+        ("pip install y. Else z has to run; restart.", "z has to run; restart."),
+        ("Update z, or pip install y (W: w); run v.", "Update z; run v."),
+        (
+            "Get it (pip install y; Ubuntu: sudo apt), then go on.",
+            "Get it (Ubuntu: sudo apt), then go on.",
+        ),
+        ("pip install y, then export X=$(python -c 'f(1); g')/lib.", ""),
+        ("See [[pip install {a}|export X={a}]].", "See export X=1."),
+    ],
+)
+def test_a_clause_goes_with_what_it_goes_on_with(text: str, left: str) -> None:
+    assert filled(text, {"a": "1"}, r"\bpip install|python -c") == left
 
 
 # ---- Names and numbers alone

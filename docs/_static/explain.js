@@ -180,6 +180,8 @@ function gpusOf(text) {
     .map((models) => models[0].name);
 }
 
+const FERMI = ["20", "21"];
+
 function evidence(text) {
   const { sms } = searchIndex.explain;
   const drivers = new Set(valuesOf("driver", text));
@@ -190,9 +192,9 @@ function evidence(text) {
     driver: [...drivers].filter((value) => !full.some((other) => other.startsWith(`${value}.`))),
     gpu: [...gpus],
     gpu_sm: [
-      ...numbers.filter((number) => Number(number) in sms),
+      ...numbers.filter((number) => Number(number) in sms || FERMI.includes(number)),
       ...[...gpus].map((name) => String(modelsNamed(name)[0].number)),
-      ...["20", "21"].filter((number) => valuesOf(`fermi${number}`, text).length),
+      ...FERMI.filter((number) => valuesOf(`fermi${number}`, text).length),
     ],
   };
   for (const name of ["optix", "cmake", "family", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
@@ -374,6 +376,7 @@ function derived(values) {
     const of = Object.entries(ofCuda(found.smi)).map(([part, value]) => [`driver_${part}`, value]);
     found = { driver_cuda: found.smi, ...Object.fromEntries(of), ...found };
   }
+  if (found.driver_major === "11") found.driver_index = index(searchIndex.explain.last_of["11"]);
   if ("over" in found) found.host = String((Number(found.over[0]) * 10 + Number(found.over[2]) - 1) / 10);
   Object.assign(found, madeWith(found), hostCompiler(found), packageOf(found));
   if ((found.symbol || "").length > 60) found.symbol = `${found.symbol.slice(0, 60)}...`;
@@ -411,13 +414,14 @@ const CONDITIONS = {
     return Number(values.gpu_sm_branch || needed) < needed;
   },
   removed: (values) => "symbol_last" in values,
+  "names no driver": (values) => !("driver" in values) && !("driver_cuda" in values),
   "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
   "may be Zstandard": (values) =>
     ["nvcc", "toolkit", "torch"].every((name) => !values[name] || order(values[name], "12.8") >= 0),
   "driver is new enough": (values) => {
     const majors = ["nvcc_major", "toolkit_major", "torch_major"].filter((name) => name in values);
     const needed = majors.length ? Math.max(...majors.map((name) => Number(values[name]))) : 13;
-    if (values.made_branch) return Number(values.driver_own_branch || 0) >= Number(values.made_branch);
+    if (values.made_branch && values.made !== values.said) return Number(values.driver_own_branch || 0) >= Number(values.made_branch);
     return !("made" in values) && Number(values.driver_major || 0) >= needed;
   },
 };
@@ -436,12 +440,16 @@ function said(whole, flat, place, values, sentences) {
     }
   }
   const built = nearest?.row.says.source && source[0];
-  const rows = [system.find((row) => regex(row.find).test(whole)), nearest?.row, built, ...ecosystem.filter((row) => regex(row.find).test(near))];
+  const ofText = system.find((row) => regex(row.find).test(whole));
+  const around = ecosystem.filter((row) => regex(row.find).test(near));
+  const alien = alienTo([ofText, ...(nearest ? [nearest.row] : []), ...around], nearest?.row);
+  const isOwn = !alien || !regex(alien).test(Object.values(nearest?.row.says ?? {}).join(" "));
+  const rows = [ofText, isOwn ? nearest?.row : null, built, ...around];
   const major = values.driver_major || values.made_major || "";
   const sentence = (name, known) => {
     for (const row of rows) {
       const text = row?.says[`${name}-${major}`] ?? row?.says[name];
-      const words = text && filled(text, known);
+      const words = text && filled(text, known, alien);
       if (words) return words;
     }
     return "";
@@ -453,8 +461,22 @@ function said(whole, flat, place, values, sentences) {
     if (order(values[name], "11.3") >= 0) Object.assign(known, { packaged: values[name], dashed: values[name].replaceAll(".", "-") });
     all[asked] = sentence(says, known);
   }
-  const names = [...sentences.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).filter((name) => !(name in values));
-  return known(Object.fromEntries(names.map((name) => [name, all[name] || sentence(name, all)])));
+  const asked = [...sentences.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  if (alien) asked.push("elsewhere");
+  const names = asked.filter((name) => !(name in values));
+  return [known(Object.fromEntries(names.map((name) => [name, all[name] || sentence(name, all)]))), alien];
+}
+
+// The pattern of lines that are of no use where all of these speak.
+function alienTo(rows, nearest) {
+  const names = new Set(rows.flatMap((row) => row.alien));
+  const table = Object.values(searchIndex.explain.speakers).flat().filter((row) => row.lines);
+  if (!names.has("clients")) {
+    const text = Object.values(nearest?.says ?? {}).join(" ");
+    for (const row of table) if (regex(row.lines).test(text)) names.delete(row.name);
+  }
+  for (const name of rows.flatMap((row) => [row.name, ...row.along])) names.delete(name);
+  return table.filter((row) => names.has(row.name)).map((row) => row.lines).join("|");
 }
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -511,8 +533,8 @@ function firstThatHolds(message, found, lines, reading, machine, whole) {
     if (CONDITIONS[message.when || ""](values)) {
       Object.assign(values, shown(whole, values));
       const sentences = message.cause + message.fix + message.check;
-      Object.assign(values, said(whole, reading.flat, place.index, values, sentences));
-      return { message, values, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
+      const [words, alien] = said(whole, reading.flat, place.index, values, sentences);
+      return { message, values: { ...values, ...words }, alien, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
     }
   }
   return null;
@@ -539,18 +561,36 @@ function matchesWith(lines, read, flags) {
   return found;
 }
 
-function filled(template, values) {
+function filled(template, values, alien = "") {
   const fill = (text) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "?");
   let sentence = "";
   let end = 0;
   for (const optional of template.matchAll(/\[\[(.*?)\]\]/g)) {
     sentence += fill(template.slice(end, optional.index));
     const whole = (part) => [...part.matchAll(/\{(\w+)\}/g)].every(([, name]) => name in values);
-    const alternative = optional[1].split("|").find(whole);
-    if (alternative !== undefined) sentence += fill(alternative);
+    const told = optional[1].split("|").filter(whole).map((part) => own(fill(part), alien));
+    sentence += told.find(Boolean) ?? "";
     end = optional.index + optional[0].length;
   }
-  return sentence + fill(template.slice(end));
+  return own(sentence + fill(template.slice(end)), alien).replace(/^[;, ]+/, "");
+}
+
+// The clauses of a text that are not told to readers of another ecosystem.
+function own(text, alien) {
+  if (!alien || !regex(alien).test(text)) return text;
+  const { aside, clause: parts, leads } = searchIndex.explain.clauses;
+  const left = text.replace(regex(aside, "g"), (_, inner) => {
+    const words = own(inner, alien);
+    return words && ` (${words})`;
+  });
+  let [kept, before, goesOn] = ["", "", false];
+  for (const [, clause, after] of left.matchAll(regex(parts, "g"))) {
+    goesOn = regex(alien).test(clause) || (goesOn && before === ", and ");
+    if (!goesOn) kept += kept ? before + clause : clause.replace(regex(leads), "");
+    before = after;
+  }
+  if (/^\p{Lu}/u.test(text)) kept = kept.slice(0, 1).toUpperCase() + kept.slice(1);
+  return kept && text.endsWith(".") && !kept.endsWith(".") ? `${kept}.` : kept;
 }
 
 function shortened(text) {
@@ -577,10 +617,12 @@ function explain(text) {
   }
   const causes = new Map();
   const shared = new Set();
-  for (const { message, values, line } of found) {
+  for (const { message, values, alien, line } of found) {
     const { rule } = message;
     if (shared.has(rule) || causes.has(rule)) continue;
-    const [cause, fix, check] = ["cause", "fix", "check"].map((part) => filled(message[part], values));
+    const cause = filled(message.cause, values);
+    const fix = filled(message.fix, values, alien) || values.elsewhere;
+    const check = filled(message.check, values, alien) || "nvidia-smi";
     causes.set(rule, { rule, line, cause, fix, check });
     for (const other of message.also || []) shared.add(other);
   }

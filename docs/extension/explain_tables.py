@@ -15,6 +15,8 @@ from ltocompat.rules import clients, evidence, message_values
 from ltocompat.rules.messages import Message, messages, pattern_of
 from ltocompat.targets import paste
 
+OF_SPEAKERS = ("name", "find", "says", "lines", "alien", "along")
+
 
 def explain_tables() -> dict[str, Any]:
     """Return what ``search-index.js`` has for it."""
@@ -45,7 +47,7 @@ def explain_tables() -> dict[str, Any]:
                 "first": str(row.first_toolkit),
                 "last": str(row.last_toolkit or ""),
                 "branch": str(row.last_branch or ""),
-                "jetson": message_values._OF_JETSON if row.tegra else "",
+                "jetson": message_values._of_sm(str(row.number))["jetson"],
             }
             for row in gpus.sms()
         },
@@ -56,8 +58,13 @@ def explain_tables() -> dict[str, Any]:
         "floors": {floor.major: floor.branch for floor in rows(drivers.MajorFloor)},
         "earlier": {r["cuda"]: r["linux"].split(".")[0] for r in table("drivers")["earlier"]},
         "speakers": {
-            kind: [{"find": row.find, "says": row.says} for row in rows]
+            kind: [{name: getattr(row, name) for name in OF_SPEAKERS} for row in rows]
             for kind, rows in clients.speakers("clients").items()
+        },
+        "clauses": {
+            "aside": message_values._ASIDE.pattern,
+            "clause": message_values._CLAUSE.pattern,
+            "leads": message_values._LEADS.pattern,
         },
         "releases": clients._OF_RELEASES,
         "ofACuda": message_values._OF_A_CUDA.pattern,

@@ -166,8 +166,8 @@ def _of_match(match: Match) -> Explained:
         score=round(len(match.found) / (len(match.found) + _HALF), 3),
         line=match.line,
         cause=filled(match.message.cause, match.values),
-        fix=filled(match.message.fix, match.values),
-        check=filled(match.message.check, match.values),
+        fix=filled(match.message.fix, match.values, match.alien) or match.values["elsewhere"],
+        check=filled(match.message.check, match.values, match.alien) or "nvidia-smi",
         values=match.values,
         also=match.message.also,
     )

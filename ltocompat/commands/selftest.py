@@ -12,6 +12,7 @@ import functools
 from array import array
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from importlib.resources import files
 from typing import Literal
 
 from msgspec import Struct
@@ -110,24 +111,7 @@ def _expected(x: array[float], y: array[float]) -> tuple[str, list[float]]:
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
 _NO_GPU = SmArch(80)
 
-_SOURCES = {
-    "kernel.cu": """
-extern __device__ float scaled_sum(float a, float x, float y);
-
-extern "C" __global__ void selftest(int n, float a, const float *x, float *y)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        y[i] = scaled_sum(a, x[i], y[i]);
-}
-""",
-    "function.cu": """
-__device__ float scaled_sum(float a, float x, float y)
-{
-    return a * x + y;
-}
-""",
-}
+_SOURCES = ("kernel.cu", "function.cu")
 _KERNEL = "selftest"
 _THREADS = 128
 
@@ -281,7 +265,8 @@ def _compile(
     options = (f"-arch={target}", "-dlto") if lto else (f"-arch={virtual}", "-rdc=true")
     want: Literal["ltoir", "ptx"] = "ltoir" if lto else "ptx"
     inputs = []
-    for name, source in _SOURCES.items():
+    for name in _SOURCES:
+        source = (files("ltocompat.commands") / "selftest_sources" / name).read_text("utf-8")
         done = compiler.compile(name, source, options, want=want)
         if done.output is None:
             yield step(SelfTestResult.FAILED, compiler_error(done, compiler.nvrtc.release, target))

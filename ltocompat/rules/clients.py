@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, convert
 
@@ -33,12 +33,19 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
         find: a pattern of its texts.
         says: sentences of fixes there, by the names of their values.
         source: who documents them.
+        lines: a pattern of what only its readers can use of a fix.
+        alien: the names of rows whose lines are of no use to its readers; ``clients`` where
+            those of a client named beside it aren't either.
+        along: the names of rows whose lines are of use to its readers, too.
     """
 
     name: str
     find: str
     says: Mapping[str, str]
     source: str
+    lines: str = ""
+    alien: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -66,8 +73,10 @@ def _said_names() -> frozenset[str]:
 
 def said(
     whole: str, flat: str, place: int, values: Mapping[str, str], sentences: str
-) -> dict[str, str]:
+) -> tuple[dict[str, str], str]:
     """Return what sentences ask for, as it is said where a place of a text is from.
+
+    Beside it a pattern of what no sentence may say there: the lines of other ecosystems.
 
     The system of the text goes first, then the client nearest to the place, then the ecosystems
     around it in the order of the table. ``with_`` and the name of a CUDA release tells how to build
@@ -75,28 +84,28 @@ def said(
     counts: it may bring the others along.
     """
     names = _said_names().intersection(_VALUE.findall(sentences)) - values.keys()
-    if not names:
-        return {}
     start, end = max(place - _NEAR, 0), place + _NEAR
     table = speakers("clients")
     hits = [
-        (abs(hit.start() - place) // 200, client.says)
+        (abs(hit.start() - place) // 200, client)
         for client in table["client"]
         for hit in _compiled(client.find).finditer(flat, start, end)
     ]
-    nearest = min(hits, key=lambda hit: hit[0], default=(0, {}))[1]
-    around = (
-        row.says for row in table["ecosystem"] if _compiled(row.find).search(flat, start, end)
-    )
-    built = table["source"][0].says if "source" in nearest else {}
-    layers = (_of_text(whole)[0].says, nearest, built, *around)
+    nearest = min(hits, key=lambda hit: hit[0], default=(0, Speaker("", "", {}, "")))[1]
+    around = [row for row in table["ecosystem"] if _compiled(row.find).search(flat, start, end)]
+    rows = (_of_text(whole)[0], nearest, *around)
+    alien = _alien(rows, nearest)
+    names |= {"elsewhere"} if alien else set()
+    built = table["source"][0].says if "source" in nearest.says else {}
+    is_own = not alien or not re.search(alien, " ".join(nearest.says.values()))
+    layers = (rows[0].says, nearest.says if is_own else {}, built, *(row.says for row in around))
     major = values.get("driver_major") or values.get("made_major", "")
 
     def sentence(name: str, known: Mapping[str, str]) -> str:
         texts = (says.get(f"{name}-{major}", says.get(name, "")) for says in layers)
-        return next(filter(None, (filled(text, known) for text in texts if text)), "")
+        return next(filter(None, (filled(text, known, alien) for text in texts if text)), "")
 
-    known = {**values, "source": nearest["source"]} if built else dict(values)
+    known = {**values, "source": nearest.says["source"]} if built else dict(values)
     for name, asked, says in _OF_RELEASES:
         if name in values:
             release = {"release": values[name]}
@@ -104,7 +113,20 @@ def said(
                 release |= {"packaged": values[name], "dashed": values[name].replace(".", "-")}
             known[asked] = sentence(says, release)
     found = {name: known.get(name) or sentence(name, known) for name in sorted(names)}
-    return {name: words for name, words in found.items() if words}
+    return {name: words for name, words in found.items() if words}, alien
+
+
+def _alien(rows: Sequence[Speaker], nearest: Speaker) -> str:
+    """The pattern of lines that are of no use where all of these speak."""
+    names = {name for row in rows for name in row.alien}
+    if not names:
+        return ""
+    table = [row for rows in speakers("clients").values() for row in rows if row.lines]
+    if "clients" not in names:  # what brings a client is of use to who has it
+        text = " ".join(nearest.says.values())
+        names -= {row.name for row in table if re.search(row.lines, text)}
+    names -= {name for row in rows for name in (row.name, *row.along)}
+    return "|".join(row.lines for row in table if row.name in names)
 
 
 def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,8 @@ from ltocompat.facts.gpus import models_named, sm
 from ltocompat.rules.prose import catalogue_file
 
 _LONGEST = 200_000
+_FERMI = ("20", "21")
+"""Architectures from before the table, of which errors still speak."""
 
 
 @functools.cache
@@ -88,10 +90,10 @@ def _gpus(text: str) -> frozenset[str]:
 def _architectures(text: str) -> Iterator[str]:
     for value in _values("capability")(text):
         number = "".join(re.findall(r"\d+", value))
-        if sm(int(number)) is not None:
+        if number in _FERMI or sm(int(number)) is not None:
             yield number
     yield from (str(models_named(name)[0].number) for name in _gpus(text))
-    yield from (number for number in ("20", "21") if any(_values(f"fermi{number}")(text)))
+    yield from (number for number in _FERMI if any(_values(f"fermi{number}")(text)))
 
 
 _READ: dict[str, Callable[[str], Iterable[str]]] = {

@@ -99,7 +99,10 @@ def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
     """Add what the driver's CUDA tells, which nvidia-smi or an error has, also of new branches."""
     smi = release_of(values["code"]) if "code" in values else values.get("smi")
     found = {} if smi is None else {"driver_cuda": smi, **_parts("driver", _of_cuda(smi))}
-    return found | values
+    found |= values
+    if found.get("driver_major") == "11":  # minor-version compatibility: it runs any 11.x
+        found["driver_index"] = _index(Release.parse(values_known()["last_of"]["11"]))
+    return found
 
 
 def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
@@ -265,7 +268,7 @@ def _of_sm(text: str) -> dict[str, str]:
         "last": str(row.last_toolkit or ""),
         "branch": str(row.last_branch or ""),
         "index": "" if row.tegra else _first_index(first, row.last_toolkit),
-        "jetson": _OF_JETSON if row.tegra else "",
+        "jetson": values_known()["jetson"].get(text, _OF_JETSON) if row.tegra else "",
     }
 
 
@@ -315,7 +318,7 @@ def _no_driver(values: Mapping[str, str]) -> bool:
 def _driver_suffices(values: Mapping[str, str]) -> bool:
     """The driver is of no older CUDA major than what the text names, or than any."""
     majors = [int(values[f"{of}_major"]) for of in ("nvcc", "toolkit", "torch") if of in values]
-    if values.get("made_branch"):
+    if values.get("made_branch") and values["made"] != values.get("said"):
         return int(values.get("driver_own_branch", 0)) >= int(values["made_branch"])
     return "made" not in values and int(values.get("driver_major", 0)) >= max(majors, default=13)
 
@@ -336,19 +339,54 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
     "may be Zstandard": _may_be_zstandard,
     "driver is new enough": _driver_suffices,
+    "names no driver": lambda of: "driver" not in of and "driver_cuda" not in of,
 }
 """The conditions that a row of messages may name in its ``when``."""
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
-    """A sentence with its values, in which braces of a value stay what they are."""
+def filled(template: str, values: Mapping[str, str], alien: str = "") -> str:
+    """A sentence with its values, in which braces of a value stay what they are.
+
+    Args:
+        template: its parts in ``[[ | ]]`` are alternatives, of which the first stands whose values
+            are known and of which something is left.
+        values: by their names.
+        alien: a pattern of what is told to readers of other ecosystems, of which nothing stays.
+    """
     sentence, end = "", 0
     known = defaultdict(lambda: "?", values)
     for optional in _OPTIONAL.finditer(template):
         sentence += template[end : optional.start()].format_map(known)
         for alternative in optional[1].split("|"):
             with suppress(KeyError):
-                sentence += alternative.format_map(values)
-                break
+                said = alternative.format_map(values)
+                if own := _own(said, alien):
+                    sentence += own
+                    break
         end = optional.end()
-    return sentence + template[end:].format_map(known)
+    return _own(sentence + template[end:].format_map(known), alien).lstrip(";, ")
+
+
+_ASIDE = re.compile(r" ?(?<!\$)\(((?:[^()]|\([^()]*\))*)\)")
+_PARTED = r"; (?:or )?|, or |, and |\. (?=[A-Z])"
+_WHOLE = r"""\((?:[^()]|\([^()]*\))*\)|(?<=[ =(])'[^']*'|(?<=[ =(])"[^"]*\""""
+_CLAUSE = re.compile(rf"((?:{_WHOLE}|(?!{_PARTED})(?:.|\n))+)({_PARTED}|$)")
+_LEADS = re.compile(r"^(?:[Ee]lse|or|and|then),? ")
+
+
+def _own(text: str, alien: str) -> str:
+    """The clauses of a text that are not told to readers of another ecosystem.
+
+    What such a clause goes on with after ``and`` goes with it.
+    """
+    if not alien or not re.search(alien, text):
+        return text
+    left = _ASIDE.sub(lambda aside: f" ({own})" if (own := _own(aside[1], alien)) else "", text)
+    kept, before, goes_on = "", "", False
+    for clause, after in _CLAUSE.findall(left):
+        goes_on = bool(re.search(alien, clause)) or (goes_on and before == ", and ")
+        if not goes_on:
+            kept += before + clause if kept else _LEADS.sub("", clause)
+        before = after
+    kept = kept[:1].upper() + kept[1:] if text[:1].isupper() else kept
+    return f"{kept}." if kept and text.endswith(".") and not kept.endswith(".") else kept

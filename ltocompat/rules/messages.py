@@ -72,12 +72,14 @@ class Match(Struct, frozen=True):
         line: the line of the text that it begins on, as it stands there, without blanks around it.
         found: the part of the text that is the message, with single blanks.
         values: what it says, with what the tables make of it.
+        alien: a pattern of what no sentence may say to its readers.
     """
 
     message: Message
     line: str
     found: str
     values: Mapping[str, str]
+    alien: str = ""
 
 
 @functools.cache
@@ -216,8 +218,8 @@ def _first_that_holds(
             whole = paste.readings[0].flat
             values |= shown(whole, values)
             sentences = message.cause + message.fix + message.check
-            values |= said(whole, reading.flat, place.start(), values, sentences)
-            return Match(message, line, place[0], values)
+            words, alien = said(whole, reading.flat, place.start(), values, sentences)
+            return Match(message, line, place[0], values | words, alien)
     return None
 
 

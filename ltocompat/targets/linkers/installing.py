@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import lzma
 import os
+import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
 
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
@@ -25,48 +28,14 @@ from ltocompat.targets.linkers.machine import Machine, program_folders, program_
 from ltocompat.targets.linkers.version_request import ALL, VersionRequest, matches
 
 _PIP = ("download", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check")
-_UNREACHABLE = (
-    "Retrying (",
-    "NewConnectionError",
-    "Connection refused",
-    "Connection error",
-    "error sending request",
-    "Could not connect",
-    "dns error",
-    "timed out",
-    "Network connectivity is disabled",
-)
-_UNKNOWN = ("No matching distribution", "there is no version of", "was not found", "no wheels")
-_CAUSES = ((_UNREACHABLE, "no package index can be reached"), (_UNKNOWN, "the index lacks it"))
 _LONGEST = 300
-# The variables that pip and uv are given: their own, those that say where the user's settings,
-# proxies and certificates are, and what a system needs to start a program.
-_VARIABLES = {
-    *("HOME", "LANG", "LANGUAGE", "LOGNAME", "TZ", "USER", "DBUS_SESSION_BUS_ADDRESS"),
-    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY"),
-    *("ALLUSERSPROFILE", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT"),
-    *("PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "USERPROFILE", "WINDIR"),
-}
-_BEGINNINGS = ("LC_", "PIP_", "UV_", "XDG_")
-_FOLDER_LISTS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-# Variables that name files, one or more with blanks or commas between them. Sources: pip's manual,
-# "Configuration"; uv's manual, "Environment variables".
-_FILES = {
-    "CURL_CA_BUNDLE",
-    "NETRC",
-    "PIP_CERT",
-    "PIP_CLIENT_CERT",
-    "PIP_CONFIG_FILE",
-    "PIP_CONSTRAINT",
-    "PIP_FIND_LINKS",
-    "REQUESTS_CA_BUNDLE",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "SSL_CLIENT_CERT",
-    "UV_CONFIG_FILE",
-    "UV_CONSTRAINT",
-    "UV_FIND_LINKS",
-}
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    """What of the user's environment is passed on, and the causes of failures: our own table."""
+    data = pkgutil.get_data(__name__, "installing.toml")
+    return tomllib.loads((data or b"").decode("utf-8"))
 
 
 def fetch(requirement: str, folder: str) -> None:
@@ -143,15 +112,16 @@ def _environment() -> dict[str, str]:
 
     Relative paths of files are made absolute, since the downloader runs in another folder.
     """
-    known = _VARIABLES | _FILES
+    table = _table()
+    known = {*table["variables"], *table["files"]}
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name.upper() in known or name.startswith(_BEGINNINGS)
+        if name.upper() in known or name.startswith(tuple(table["beginnings"]))
     }
-    for name in _FILES & kept.keys():
+    for name in kept.keys() & table["files"]:
         kept[name] = re.sub(r"[^\s,]+", lambda match: _absolute(match[0]), kept[name])
-    for name in _FOLDER_LISTS:
+    for name in table["folder_lists"]:
         folders = os.environ.get(name, "").split(os.pathsep)
         kept[name] = os.pathsep.join(filter(os.path.isabs, folders))
     kept["PATH"] = os.pathsep.join(program_folders())
@@ -165,9 +135,9 @@ def _absolute(text: str) -> str:
 
 def _cause(text: str) -> str:
     """Why it failed, in a few words: the known causes, else the last thing that was said."""
-    for marks, cause in _CAUSES:
-        if any(mark in text for mark in marks):
-            return cause
+    for row in _table()["cause"]:
+        if any(mark in text for mark in row["words"]):
+            return str(row["is"])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:_LONGEST].rstrip(".") if lines else "no reason was given"
 

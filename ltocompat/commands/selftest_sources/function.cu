@@ -1,0 +1,4 @@
+__device__ float scaled_sum(float a, float x, float y)
+{
+    return a * x + y;
+}
