@@ -23,7 +23,6 @@ from ltocompat.cli import run
 pytestmark = pytest.mark.wild
 
 BUGS = tomllib.loads((Path(__file__).parents[1] / "data/upstream_bugs.toml").read_text("utf-8"))
-CU12 = "nvidia-cublas-cu12==12.1.3.1\nnvidia-cuda-runtime-cu12==12.1.105\n"
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ def answer(
     bug: dict[str, Any], path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> Answer:
     beside = folder / "requirements.txt"
-    beside.write_text(CU12)
-    words = [word.format(wheel=path, cu12=beside) for word in bug["command"].split()]
+    beside.write_text("\n".join(bug.get("beside", ())))
+    words = [word.format(wheel=path, beside=beside) for word in bug["command"].split()]
     exit_code = run([*words, "--format=json"])
     told = findings(json.loads(capsys.readouterr().out)["results"])
     named = {
