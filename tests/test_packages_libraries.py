@@ -15,8 +15,10 @@ from packages_made import conda, debian, judged, library, metadata, rpm, told, w
 from rule_cases import spares, strikes
 from test_hosts_windows import image
 
+from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
+from ltocompat.packages.resolved import resolved_packages
 from ltocompat.packages.values import Package
 from ltocompat.rules.rule import Problem
 
@@ -274,6 +276,37 @@ def test_torch_brings_the_libraries_of_its_own_major(
     problems = judged(wheel(tmp_path, {PLACE: needing(*needs)}, requires))
     found = {problem.subject: problem.verdict for problem in problems if problem.rule == "PKG-01"}
     assert found[needs[0].partition(".so")[0]] is expected
+
+
+@every(
+    "case",
+    [
+        (["torch==2.2.1"], "libcudart.so.12", OK),  # which brings CUDA 12
+        (["torch==2.2.1"], "libcudart.so.13", FAIL),
+        (["torch==2.14.1"], "libcudart.so.12", FAIL),
+        # A list with NVIDIA's packages has all that are installed.
+        (["torch==2.2.1", "nvidia-cublas-cu12==12.1.3.1"], "libcudart.so.12", UNKNOWN),
+        (["numpy==2.0.0"], "libcudart.so.12", FAIL),  # as the newest torch brings CUDA 13
+    ],
+)
+def test_torch_in_a_list_brings_the_libraries_of_its_own_major(
+    tmp_path: Path, case: tuple[list[str], str, Verdict]
+) -> None:
+    """A list tells names and versions, not what they depend on."""
+    beside, needs, expected = case
+    path = tmp_path / "requirements.txt"
+    path.write_text("\n".join(beside))
+    others = resolved_packages(str(path), DEFAULT_LIMITS, None)
+    problems = judged(wheel(tmp_path, {PLACE: needing(needs)}, ["torch"]), others=others)
+    assert told(problems) == {"PKG-01": expected}
+
+
+def test_a_file_name_of_a_pinned_version_is_not_compared_with_that_of_another_system(
+    tmp_path: Path,
+) -> None:
+    """CUPTI of CUDA 11.7 is for x86-64 alone, and that of 11.8 is called libcupti.so.11.8."""
+    problems = of(tmp_path, "libcupti.so.11.7", "nvidia-cuda-cupti-cu11==11.7.101")
+    assert told(problems) == {"PKG-07": UNKNOWN}  # no RUNPATH leads there
 
 
 def test_metadata_beside_are_followed(tmp_path: Path) -> None:

@@ -127,6 +127,29 @@ def test_where_several_compilers_are_possible_a_trial_decides(
     assert judged(wheel(tmp_path, files(opening, code), [right])) == ()
 
 
+def test_sass_of_the_oldest_possible_compiler_says_who_made_the_ltoir_beside_it(
+    tmp_path: Path, opening: bytes
+) -> None:
+    """As in libcudf-cu13 26.8.1, whose metadata ask for the toolkit that its SASS is of."""
+    code = (FOLDER / "fatbin-ltoir" / "nvfatbin-13.2-of-13.2-lto_80.fatbin").read_bytes()
+    of_13_2 = (FOLDER / "cubin" / "nvcc-13.2-sm_80.cubin").read_bytes()
+    of_13_1 = of_13_2.replace(b"13.2", b"13.1")
+    of_12 = (FOLDER / "cubin" / "nvrtc-12.0-sm_80.cubin").read_bytes()
+    for sass, expected in (
+        ([of_13_1], OK),
+        ([of_13_1, of_12], OK),
+        ([of_13_2], UNKNOWN),
+        ([of_13_1, of_13_2], UNKNOWN),
+        ([of_12], UNKNOWN),  # of another toolkit: nothing is said of the LTO-IR
+    ):
+        cubins = {f"libx/{number}.cubin": each for number, each in enumerate(sass)}
+        members = {**files(opening, code), **cubins}
+        problems = judged(wheel(tmp_path, members, ["nvidia-nvjitlink>=13.1,<14"]))
+        assert only(problems, "NJL-06").verdict is expected
+        low = judged(wheel(tmp_path, members, ["nvidia-nvjitlink>=13.0,<14"]))
+        assert only(low, "NJL-06").verdict is FAIL
+
+
 def test_old_code_in_a_library_of_13_needs_no_more_than_13_0(
     tmp_path: Path, opening: bytes
 ) -> None:

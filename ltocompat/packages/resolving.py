@@ -154,17 +154,13 @@ def come_with(name: str) -> tuple[str, ...]:
 
     Which versions they ask of one another is left open: any of them brings the same file names.
     """
-    found = {name: None}
-    waiting = [name]
-    while waiting:
-        package = waiting.pop()
+    found = [name]
+    for package in found:  # which grows
         for row in library_packages().get(package, ()):
             for required in row.requires:
-                fresh = [other for other in _required(required, package) if other not in found]
-                found |= dict.fromkeys(fresh)
-                waiting += fresh
-    del found[name]
-    return tuple(found)
+                others = dict.fromkeys(_required(required, package))
+                found += [other for other in others if other not in found]
+    return tuple(found[1:])
 
 
 def _required(text: str, package: str) -> tuple[str, ...]:
@@ -179,9 +175,14 @@ def _required(text: str, package: str) -> tuple[str, ...]:
 def not_at_hand(
     package: Package, others: Sequence[Package] = (), budget: Budget | None = None
 ) -> tuple[str, ...]:
-    """Dependencies that may bring a library of CUDA, but whose metadata is not known here."""
+    """Dependencies that may bring a library of CUDA, but whose metadata is not known here.
+
+    A list of names and versions alone says what is installed only where it has NVIDIA's packages.
+    """
     budget = budget or Budget()
-    known = {other.name for other in others} | library_packages().keys() | {_TOOLKIT}
+    whole = any(other.name in library_packages() for other in others)
+    there = {other.name for other in others if whole or other.requires or other.files}
+    known = there | library_packages().keys() | {_TOOLKIT}
     environment = _environment(package)
     first = package.name.partition("-")[0]
     project = first if len(first) > 2 else ""  # foo-core's own project has foo-libs

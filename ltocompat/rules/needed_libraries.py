@@ -181,23 +181,19 @@ def folders(library: NeededLibrary, budget: Budget) -> frozenset[str]:
     return frozenset(folder for row in rows for folder in folders_of(row, library.file))
 
 
-def other_majors(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
-    """The majors that a way admits besides, whose file has another name."""
-    return tuple(row for row in admitted(lead, file) if not folders_of(row, file))
-
-
-def later_major(lead: Lead) -> int | None:
-    """The major of a package that a way admits, and that is not published yet; None for none.
+def other_majors(lead: Lead, file: str) -> list[int]:
+    """The majors that a way admits besides, published or not, whose file has another name.
 
     Packages without -cu12 or the like in their names change their file names with CUDA's major.
     """
     from packaging.specifiers import SpecifierSet
 
-    newest = max((row.major for row in rows_of(lead.package)), default=None)
-    if newest is None or suffix_major(lead.package) is not None:
-        return None
-    beyond = f"{newest + 1}.0"
-    return newest + 1 if any(SpecifierSet(t).contains(beyond) for t in lead.versions) else None
+    found = admitted(lead, file)
+    right = {row.major for row in found if folders_of(row, file)}
+    majors = [row.major for row in found if row.major not in right]
+    later = max((row.major for row in rows_of(lead.package)), default=0) + 1
+    open_ = any(SpecifierSet(text).contains(f"{later}.0") for text in lead.versions)
+    return [*majors, later] if open_ and suffix_major(lead.package) is None else majors
 
 
 def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
@@ -217,13 +213,14 @@ def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
 def newest_torch(shipped: Shipped) -> TorchWheel | None:
     """The versions to which the newest torch belongs that a package admits; None where not known.
 
-    It is the one that pip takes where nothing else asks for torch.
+    It is the one that pip takes where nothing else asks for torch, and none is given beside it.
     """
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
     lines = dependencies_always(shipped.package, shipped.budget)
     asked = [require.versions for require in lines if require.name == "torch"]
+    asked += [(f"=={other.version}",) for other in shipped.others if other.name == "torch"]
     for row in reversed(rows(TorchWheel) if asked else ()):
         first, last = Version(row.first), Version(row.last)
         named = {v for texts in asked for text in texts for v in named_versions(SpecifierSet(text))}

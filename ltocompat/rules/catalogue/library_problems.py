@@ -19,7 +19,6 @@ from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.needed_libraries import (
     NeededLibrary,
     cuda_major,
-    later_major,
     needed_libraries,
     newest_torch,
     opened_libraries,
@@ -32,7 +31,6 @@ from ltocompat.rules.rule import Problem
 
 # Who needs these is loaded by a program that has torch, whatever the metadata say.
 _OF_TORCH = re.compile(r"(?:lib)?(?:torch|c10)(?:_\w+)?\.(?:so|dll)")
-_TORCH = "torch"
 _SHOWN = 3
 _OR_TOOLKIT = ", or tell users to install a CUDA toolkit"
 
@@ -146,10 +144,10 @@ def not_brought(
             text = f"and {other} has {{}}: the library loads if {other.name} is loaded first"
             return Verdict.OK, text, f", unless {other.name} is always there"
     unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
-    beside_torch = _TORCH in unknown or are_beside_torch(hosts)
+    beside_torch = "torch" in unknown or are_beside_torch(hosts)
     if not unknown and not beside_torch:
         return brought_by_nothing(shipped)
-    name = _TORCH if beside_torch else unknown[0]
+    name = "torch" if beside_torch else unknown[0]
     told = (
         "and {} has to come with torch"
         if beside_torch
@@ -161,11 +159,11 @@ def not_brought(
         f"{requires}provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
     # Whatever others bring, what is linked with torch has to be of its CUDA.
-    decides = unknown == (_TORCH,) or are_beside_torch(hosts)
+    decides = unknown == ("torch",) or are_beside_torch(hosts)
     torch = newest_torch(shipped) if decides else None
     if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
         told = f"but torch {torch.last} installs CUDA {torch.major}, and the metadata allow it"
-        verdict = Verdict.FAIL if unknown == (_TORCH,) else Verdict.UNKNOWN
+        verdict = Verdict.FAIL if unknown == ("torch",) else Verdict.UNKNOWN
         return verdict, told, f", or write an upper bound for torch{cure}"
     return Verdict.OK, told, cure
 
@@ -246,8 +244,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
     seen = set()
     for library in needed_libraries(shipped):
         for lead in shipped.budget.timed(library.leads, every=16):
-            majors = [row.major for row in other_majors(lead, library.file)]
-            majors += [major for major in (later_major(lead),) if major is not None]
+            majors = other_majors(lead, library.file)
             if not lead.versions or not majors or lead in seen:
                 continue
             seen.add(lead)

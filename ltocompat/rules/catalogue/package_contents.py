@@ -204,9 +204,8 @@ def _machine_of_tag(platform: str) -> tuple[str, str] | None:
 
 
 # Of conda's two, one has links to the other (conda-forge, recipe of libnvjitlink).
-_FOLDER_OF_CONDA = "lib"
-_TARGETS_OF_CONDA = re.compile(r"targets/[^/]+/lib")
-_ORIGIN = ("$ORIGIN", "${ORIGIN}")
+_FOLDERS_OF_CONDA = re.compile(r"(?:targets/[^/]+/)?lib")
+_ORIGIN = re.compile(r"\$(?:ORIGIN|\{ORIGIN\})/*")
 
 
 @rule("PKG-07")
@@ -223,8 +222,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
     for library in needed_libraries(shipped, compilers=True):
         wanted = folders(library, shipped.budget)
         for host in shipped.budget.timed(library.hosts if wanted else (), every=16):
-            here = _folder_of(host, shipped.package)
-            searched = {_resolved_runpath(text, here) for text in host.runpath}
+            searched = _searched(host, shipped.package)
             if host.format == "ELF" and not searched & wanted:
                 if _neighbour_brings(host, library, searched, shipped):
                     continue
@@ -251,7 +249,7 @@ def _builtins_unfound(shipped: Shipped, verdict: Verdict) -> Iterator[Problem]:
     builtins = {posixpath.dirname(path): path for path in paths if "/libnvrtc-builtins.so" in path}
     for host, path in zip(shipped.hosts, paths, strict=True):
         here, name = posixpath.split(path)
-        searched = {_resolved_runpath(text, here) for text in host.runpath}
+        searched = _searched(host, shipped.package)
         if name.startswith("libnvrtc.so") and here in builtins and here not in searched:
             opened = posixpath.basename(builtins[here])
             problem = _runpath_problem(host, opened, here, shipped.package, verdict)
@@ -270,9 +268,7 @@ def _neighbour_brings(
         path = _installed_at(other, shipped.package)
         here = posixpath.dirname(path)
         names = {posixpath.basename(path), other.soname}
-        leads = {_resolved_runpath(text, here) for text in other.runpath} & folders(
-            library, shipped.budget
-        )
+        leads = _searched(other, shipped.package) & folders(library, shipped.budget)
         if leads and names & set(host.needed) and here not in searched:
             return True
     return False
@@ -287,11 +283,9 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
             files = files_of(host, library, "needed")
             if host.format != "ELF" or not files:
                 continue
-            here = _folder_of(host, shipped.package)
-            searched = [_resolved_runpath(text, here) for text in host.runpath]
-            if not any(t == _FOLDER_OF_CONDA or _TARGETS_OF_CONDA.fullmatch(t) for t in searched):
+            if not any(map(_FOLDERS_OF_CONDA.fullmatch, _searched(host, shipped.package))):
                 verdict = Verdict.UNKNOWN
-                yield _runpath_problem(host, files[0], _FOLDER_OF_CONDA, shipped.package, verdict)
+                yield _runpath_problem(host, files[0], "lib", shipped.package, verdict)
                 break
 
 
@@ -330,12 +324,13 @@ def _folder_of(host: HostBinary, package: Package) -> str:
     return posixpath.dirname(_installed_at(host, package))
 
 
-def _resolved_runpath(entry: str, here: str) -> str:
-    for origin in _ORIGIN:
-        if entry.startswith(origin):
-            rest = entry[len(origin) :].lstrip("/")
-            return posixpath.normpath(posixpath.join(here, rest))
-    return entry
+def _searched(host: HostBinary, package: Package) -> set[str]:
+    """The folders of a library's RUNPATH, as those of ``_installed_at``."""
+    here = _folder_of(host, package)
+    return {
+        posixpath.normpath(posixpath.join(here, text[origin.end() :])) if origin else text
+        for text, origin in ((text, _ORIGIN.match(text)) for text in host.runpath)
+    }
 
 
 # What stands in front of these is a folder of the system, or of a toolkit that is installed there.

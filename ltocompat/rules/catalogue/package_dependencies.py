@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from ltocompat.facts.libraries import family, library_packages
 from ltocompat.facts.toolkits import toolkit_with
 from ltocompat.model.arch import Release
+from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand, together, ways_to
 from ltocompat.packages.values import Installed, Kind, Shipped
+from ltocompat.rules import makers
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.linker_imports import files_of
 from ltocompat.rules.rule import Problem, rule
@@ -49,8 +51,11 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
             verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
             text = f"{need.why}, so {possible} or newer is needed"
         elif need.sure is None or least < need.sure:
-            verdict = Verdict.UNKNOWN
+            newest = _maker_of_sass(shipped)
+            alike = newest is not None and possible <= newest <= least
+            verdict = Verdict.OK if alike else Verdict.UNKNOWN
             text = f"{need.doubt}, so {need.sure or 'a newer one'} may be needed"
+            text += f", although {newest} made the SASS" if alike else ""
             text += "" if need.tried else ": a trial link decides"
         else:
             continue
@@ -60,7 +65,7 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
             way.line,
             package,
             asked=_asked(need),
-            mend=need.mend(extra=way.extra),
+            mend=None if verdict is Verdict.OK else need.mend(extra=way.extra),
         )
     for package, admitted, way in siblings(need, ways):
         least = min(admitted.releases, default=possible)
@@ -73,6 +78,13 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
                 f"{package} instead",
                 asked=_asked(need),
             )
+
+
+def _maker_of_sass(shipped: Shipped) -> Release | None:
+    """The newest release that made SASS of a package: one toolkit makes all code of most."""
+    every = (image for signature, _ in shipped.signatures for image in signature.images)
+    made = (makers.writer(image) for image in every if image.kind is ImageKind.SASS)
+    return max(filter(None, made), default=None)
 
 
 def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
