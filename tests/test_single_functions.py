@@ -1,0 +1,258 @@
+# ruff: noqa: SLF001 - what a private function decides, no answer shows at its very bound.
+"""Small functions at the value where two conditions meet, each asked by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from ltocompat.commands import audit, floor_setters
+from ltocompat.commands.comparison import release_side
+from ltocompat.commands.init import _Drafting
+from ltocompat.commands.link import _reason
+from ltocompat.commands.policy.values import NO_POLICY
+from ltocompat.commands.selftest import _link
+from ltocompat.commands.survey import dataset
+from ltocompat.commands.survey.index import Index
+from ltocompat.commands.survey.tables import Surveyed
+from ltocompat.commands.variants_of_files import _versions
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.files.output import name_beside
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.failure import Failure
+from ltocompat.model.image import ImageKind, Skipped
+from ltocompat.model.library_name import PATHFINDER
+from ltocompat.model.linker import Tool
+from ltocompat.model.location import Location
+from ltocompat.model.target import System
+from ltocompat.packages.index_answers import IndexFile
+from ltocompat.packages.values import Kind
+from ltocompat.packages.wheel_name import WheelName
+from ltocompat.rules import shipped_needs
+from ltocompat.rules.catalogue import machine
+from ltocompat.rules.message_values import _driver_suffices
+from ltocompat.rules.picked import Found
+from ltocompat.scan import module_reader, weigh, workers
+from ltocompat.scan.summary_cache import SummaryCache
+from ltocompat.trial.values import Answer, LinkOutcome, Step
+
+Patch = pytest.MonkeyPatch
+
+
+def some(**values: object) -> Any:  # noqa: ANN401 - stands for whatever a function looks at
+    return SimpleNamespace(**values)
+
+
+def test_a_library_of_an_artifact_is_judged_with_its_own_host_file(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(floor_setters, "required", lambda part: part)
+    places = [("a.whl", "x.so"), ("b.whl", "x.so"), ("b.whl", "y.so")]
+    summary = ArtifactSummary(
+        "image.tar",
+        [some(example=Location("image.tar", place)) for place in places],
+        hosts=[some(place=Location("image.tar", place)) for place in places],
+    )
+    package = some(kind=Kind.IMAGE, name="", version="")
+    found = floor_setters.libraries_of(summary, some(), package, System())
+    hosts = [[host.place.members for host in some(n=each.needs).n.hosts] for each in found]
+    assert hosts == [places[:1], places[1:]]
+
+
+def test_nvrtc_is_asked_for_from_the_first_release_of_its_major(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(shipped_needs, "need_of", lambda *_: None)
+    monkeypatch.setattr(shipped_needs, "_own_files", lambda *_: [])
+    shipped = some(hosts=(), package=some(kind=Kind.WHEEL))
+    host = some(place=Location("x.so"))
+    need = shipped_needs._nvrtc(shipped, shipped_needs.Strength.LOADED, [(host, "libnvrtc.so.12")])
+    assert need is not None
+    assert (need.possible, need.sure) == (Release(12, 0), Release(12, 0))
+
+
+@pytest.mark.parametrize(("day", "ended"), [("-1", True), ("-31", True), ("", False)])
+def test_a_branch_has_not_ended_in_the_month_of_its_end(
+    monkeypatch: Patch, day: str, *, ended: bool
+) -> None:
+    row = some(eol="2026-08", branch=570, kind="production")
+    monkeypatch.setattr(machine, "branch_end", lambda _: row)
+    monkeypatch.setattr(machine, "branch_of", lambda _: 570)
+    date = {"": "2026-08-31", "-1": "2026-09-01", "-31": "2027-01-01"}[day]
+    monkeypatch.setattr(machine, "horizon", some(tables_end=lambda: some(date=date)))
+    driver = some(version="570.1", source="given")
+    found = [*machine.driver_branch_has_ended.function(some(kernel_driver=driver))]
+    assert bool(found) == ended
+
+
+def found_at(release: str) -> Found:
+    return Found(Release.parse(release), release, f"/{release}", "by")
+
+
+def test_a_compiler_is_told_once_however_many_ways_find_it(monkeypatch: Patch) -> None:
+    pair = found_at("12.9"), found_at("12.4")
+    monkeypatch.setattr(machine, "_pairs", lambda *_: [pair, pair])
+    problems = [*machine.compiler_newer_than_linker.function(some())]
+    assert len(problems) == len({problem.message for problem in problems}) == 2
+
+
+def test_pathfinder_takes_the_first_and_a_soname_that_of_its_major(monkeypatch: Patch) -> None:
+    found = {"NVRTC": ["12.9", "13.0"], "nvJitLink": ["13.1", "12.4"]}
+    every = {library: [*map(found_at, releases)] for library, releases in found.items()}
+    monkeypatch.setattr(machine, "picked", some(every=lambda _, library, __: every[library]))
+    pairs = {
+        way: [(str(a.release), str(b.release)) for a, b in machine._pairs(some(), "NVRTC", way)]
+        for way in (PATHFINDER, "soname")
+    }
+    assert pairs == {PATHFINDER: [("12.9", "13.1")], "soname": [("12.9", "12.4"), ("13.0", "13.1")]}
+
+
+@pytest.mark.parametrize(
+    ("said", "yanked", "reason"),
+    [(False, False, None), (True, True, None), ("", True, None), ("broken", True, "broken")],
+)
+def test_a_yanked_file_has_the_reason_that_is_given(
+    said: bool | str,
+    yanked: bool,
+    reason: str | None,
+) -> None:
+    file = IndexFile(filename="a-1.0-py3-none-any.whl", url="https://x.example/a.whl", yanked=said)
+    name = WheelName.parse("a-1.0-py3-none-any.whl")
+    assert name is not None
+    made = Index._distribution(some(url="https://x.example"), file, name)
+    assert (made.yanked, made.yanked_reason) == (yanked, reason)
+
+
+@pytest.mark.parametrize("suffix", ["a", ""])
+def test_a_cubin_is_for_one_architecture_by_its_header_alone(suffix: str) -> None:
+    cubin = some(header=some(arch=SmArch(90, suffix)), _of_type=lambda _: [])
+    assert Cubin.accelerated(cubin) == (suffix == "a")
+
+
+def test_a_system_that_tells_no_cores_has_one(monkeypatch: Patch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for told, cores in [(None, 1), (1, 1), (8, 8)]:
+        monkeypatch.setattr(os, "cpu_count", lambda told=told: told)
+        assert workers.cores() == cores
+
+
+def test_what_a_killed_run_left_beside_a_file_goes(tmp_path: Path) -> None:
+    left = {name: tmp_path / f"out.{name}" for name in ("01234567.part", "012.part", "txt")}
+    left["new"] = tmp_path / "out.89abcdef.part"
+    for path in left.values():
+        path.touch()
+        os.utime(path, (0, 0))
+    os.utime(left["new"])
+    name_beside(str(tmp_path / "out"))
+    assert {name for name, path in left.items() if path.exists()} == {"012.part", "txt", "new"}
+
+
+def test_a_draft_says_why_the_first_trial_was_not_made() -> None:
+    failures = [Failure("missing", text) for text in ("first", "second")]
+    drafting = some(summaries=lambda _: failures, missing="")
+    assert _Drafting._tried(drafting, NO_POLICY) == []
+    assert drafting.missing == "first"
+
+
+@pytest.mark.parametrize(("more", "flushed"), [(1, 0), (0, 1), (-1, 1)])
+def test_rows_are_written_once_they_have_their_size(
+    monkeypatch: Patch, more: int, flushed: int
+) -> None:
+    found, calls = Surveyed(), list[int]()
+    monkeypatch.setattr(dataset, "_MOST_BYTES", len(msgspec.json.encode(found)) + more)
+    writer = some(_adding=contextlib.nullcontext(), _size=0, _most=9, flush=lambda: calls.append(1))
+    writer._waiting = {dataset._prefix(found): []}
+    dataset.DatasetWriter.add(writer, found)
+    assert len(calls) == flushed
+
+
+def test_a_summary_is_kept_by_path_and_by_how_it_is_read(monkeypatch: Patch) -> None:
+    asked = list[tuple[str, str]]()
+    cache = some(key=lambda path, how: asked.append((path, how)))
+    monkeypatch.setattr(audit, "summaries", lambda *_: [])
+    reading = some(targets=None, settings=some(limits=1))
+    assert [*audit._kept_summaries(["a"], reading, some(identity=lambda: "12.4"), cache)] == []
+    assert asked == [("a", "(None, 1) 12.4")]
+
+
+def test_the_key_of_a_file_is_of_all_its_bytes(tmp_path: Path) -> None:
+    keys = set()
+    for data in (b"abc", b"xbc", b"abx"):
+        (tmp_path / "file").write_bytes(data)
+        key = SummaryCache.key(some(), str(tmp_path / "file"), "")
+        assert key is not None
+        keys.add(key[0] if isinstance(key, tuple) else getattr(key, key.__struct_fields__[0]))
+    assert len(keys) == 3
+
+
+@pytest.mark.parametrize(("log", "told"), [("", "it gave no reason"), ("why\nmore", "why")])
+def test_a_refusal_has_the_first_line_of_its_log(log: str, told: str) -> None:
+    answer = Answer(
+        outcome=LinkOutcome.REFUSED, step=Step.ADD, log=log, code=4, release=Release(12, 8)
+    )
+    linker = some(tool=Tool.NVJITLINK, release=Release(12, 8))
+    assert str(_reason(answer, linker, "plain", SmArch(90), ())).endswith(f": {told}")
+
+
+def test_a_selftest_tells_what_the_linker_said() -> None:
+    answer = Answer(
+        outcome=LinkOutcome.CRASHED, step=Step.ADD, signal="SIGSEGV", release=Release(12, 8)
+    )
+    pool, way = some(run=lambda _: (answer,)), some(name="lto", options=())
+    linking = some(release=Release(12, 8)), pool
+    (step,) = _link(linking, SmArch(90), way, [], Release(12, 4))
+    assert "SIGSEGV" in str(step)
+
+
+@pytest.mark.parametrize(("more", "sure"), [(-1, False), (0, False), (1, True)])
+def test_a_large_cubin_has_kernels(more: int, *, sure: bool) -> None:
+    for kind in (ImageKind.SASS, ImageKind.PTX):
+        entry = some(kind=kind, stored_size=module_reader._LARGE + more)
+        found = module_reader._surely_has_kernels(some(entry=entry))
+        assert found == (sure and kind is ImageKind.SASS)
+
+
+def test_files_beyond_the_most_are_compared_as_one(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(release_side, "_MOST_FILES", 2)
+    side = some(files={}, _roots=(), skipped=0, _file_at_hand=some(take=lambda _: None))
+    for name in ("a", "b", "a", "c", "d"):
+        release_side.Side._file(side, Location(name))
+    assert [*side.files] == ["a", "b", release_side._REST]
+    release_side.Side.take(side, Skipped(Location("a"), "it is cut off"))
+    assert side.skipped == 1
+
+
+@pytest.mark.parametrize(("own", "enough"), [("569", False), ("570", True), ("571", True)])
+def test_a_driver_of_the_branch_that_is_needed_is_enough(own: str, *, enough: bool) -> None:
+    assert _driver_suffices({"made_branch": "570", "driver_own_branch": own}) == enough
+
+
+@pytest.mark.parametrize(
+    ("files", "patterns", "folders"),
+    [
+        (("a/libx_cuda118.so",), 0, 0),
+        (("a/libx_cuda118.so", "a/libx_cuda130.so"), 1, 0),
+        (("a/cu12/libcublas.so.12",), 0, 0),
+        (("a/cu12/libcublas.so.12", "a/more/libcublas.so.12"), 0, 0),
+        (("a/cu12/libcublas.so.12", "a/cu13/libcublas.so.13"), 0, 2),
+    ],
+)
+def test_variants_are_of_two_versions_at_least(
+    files: tuple[str, ...], patterns: int, folders: int
+) -> None:
+    found = _versions(some(files=files))
+    assert (len(found.patterns), len(found.folders)) == (patterns, folders)
+
+
+def test_copies_are_counted_by_the_pair_of_their_libraries(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(weigh, "_MOST_PAIRS", 1)
+    copies, first = dict[object, int](), Location("first")
+    scale = some(measured=some(copies=copies), kernels=False, _first_with=lambda *_: first)
+    tally = some(images=0, unsized=0, stored=0, copied_within=0, copied_between=0)
+    for name in ("a", "a", "b", "first"):
+        weigh.Weigher._image(scale, Location(name), some(), some(stored_size=5), tally)
+    assert copies == {(first, Location("a")): 10}
+    assert (tally.copied_between, tally.copied_within, tally.images) == (15, 5, 4)
