@@ -101,7 +101,7 @@ def test_a_word_that_a_table_breaks_begins_no_line_with_a_command() -> None:
         (
             "_ZN3cub21_V_300303_SM_750_12006detail11EmptyKernelIvEEvv",
             "cub::detail::EmptyKernel<..>",
-        ),  # noqa: E501
+        ),
         ("_ZN3one8detail_a8detail_b26KernelThatIsToldFromOthersEv", "KernelThatIsToldFromOthers"),
     ],
 )

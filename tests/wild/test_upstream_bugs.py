@@ -86,6 +86,16 @@ def test_a_settled_bug_is_red_before_and_green_after(
     assert (after.exit_code == 0) is found.get("green", True)
 
 
+@pytest.mark.parametrize("row", BUGS["quiet"], ids=lambda row: f"{row['package']}-{row['release']}")
+def test_a_release_that_works_is_quiet(row: dict[str, Any], tmp_path: Path) -> None:
+    words = ["audit", str(wheel_of(row, row["release"]))]
+    if "beside" in row:
+        beside = tmp_path / "requirements.txt"
+        beside.write_text("\n".join(row["beside"]))
+        words += ["--with", str(beside)]
+    assert run([*words, "-q"]) == 0
+
+
 def test_an_answer_that_was_not_expected_has_its_reason() -> None:
     assert [bug for bug in BUGS["bug"] if ("found" in bug) != ("because" in bug)] == []
 
