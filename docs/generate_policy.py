@@ -15,12 +15,13 @@ PAGE = Path(__file__).with_name("policy.md")
 _INTRODUCTION = """\
 # The policy
 
-The policy lists what your releases must satisfy; `ltocompat audit` checks it. It consists of
+The policy lists the requirements for your releases; `ltocompat audit` checks them. It consists of
 tables `[tool.ltocompat.*]` in `pyproject.toml`, or of the same tables in `ltocompat.toml` (with or
 without `tool.ltocompat.` before their names). `audit` uses the nearest file, from the current
-folder upwards; `--config FILE` names another one. Without a policy, `audit` checks rules that hold
-on every target, and what a package declares itself: the nvJitLinks and NVRTCs that its metadata
-allow, the drivers of the CUDA major in its name or dependencies, and the platform in its tag.
+folder upwards; `--config FILE` names another one. Without a policy, `audit` checks the rules that
+hold on every target, and the package's own declarations: the nvJitLinks and NVRTCs that its
+metadata allow, the drivers of the CUDA major in its name or dependencies, and the platform in its
+tag.
 
 `ltocompat init dist/*.whl` writes a policy that your packages pass today.
 
@@ -32,17 +33,17 @@ For completion in an editor, run `ltocompat schema policy > policy.schema.json`,
 _TITLES = {
     "targets.NAME": "Where your releases will run: one table per target, with the values of "
     "`--deploy-target`.",
-    "promise": "What the project promises of its packages.",
+    "promise": "What the project promises about its packages.",
     "audit": "The requirements for every release, and what counts as a failure.",
-    "audit.ignore": "Findings that do not count until a day. Write one table for each.",
-    "audit.allow": "Findings that never count. If two tables match one finding, the narrower one "
-    "decides: by path, then subject, kernels, target, GPUs and route.",
+    "audit.ignore": "Findings that do not count until a given day. Write one table for each.",
+    "audit.allow": "Findings that never count. If two tables match one finding, the narrower table "
+    "decides: compared by path, then subject, kernels, target, GPUs and route.",
 }
 _ENVIRONMENT = """\
 ## Environment variables
 
-A CI job can set options once for all its commands. Options on the command line override them. The
-value 1 sets a flag.
+A CI job can set options once for all its commands with these variables. Options on the command
+line override them. The value 1 sets a flag.
 
 | variable | the same as |
 |---|---|
@@ -50,7 +51,7 @@ value 1 sets a flag.
 _OTHERS = (
     (
         "LTOCOMPAT_FACTS",
-        "a document of `ltocompat facts --format json` in place of our tables",
+        "a document of `ltocompat facts --format json` instead of our tables",
     ),
     ("LTOCOMPAT_TRACEBACK", "the traceback of an internal error, on standard error"),
 )
@@ -63,7 +64,7 @@ _CODES = """\
 | 1 | `audit failed`: a finding is at or above `fail-on` |
 | 2 | wrong usage, or a mistake in the policy |
 | 3 | `audit undecided`: a verdict is unknown, a path is unread, or there is no device code |
-| 4 | the audit lacks something, such as an nvJitLink (`--install-linkers` installs it) |
+| 4 | something is missing, such as an nvJitLink (`--install-linkers` installs it) |
 """
 
 

@@ -164,7 +164,7 @@ def test_what_is_broken_about_an_image_is_told(tmp_path: Path) -> None:
     absent = written(
         tmp_path, archive({"manifest.json": json.dumps([entry]).encode()}), "absent.tar"
     )
-    assert reasons(absent) == ["the image needs this layer; the archive lacks it"]
+    assert reasons(absent) == ["the image needs this layer, which is missing"]
     out = written(tmp_path, oci_layout([archive({"../../etc/x.cubin": CUBIN_12_4})]), "out.tar")
     assert any("leads out" in reason for reason in reasons(out))
 

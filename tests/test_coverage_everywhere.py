@@ -215,6 +215,26 @@ def test_an_image_without_the_kernels_of_its_neighbours_serves_nothing(
 
 
 @needs_gcc
+def test_kernels_for_a_family_alone_are_not_lost_where_an_image_leaves_them_out(
+    tmp_path: Path,
+) -> None:
+    """As cvt_fp16_to_fp4 of sgl-kernel 0.3.21: sm_89 and sm_90 without kernels, sm_100a with it."""
+    read = (FOLDER / "cubin/nvcc-13.0-sm_80-without-kernels.cubin").read_bytes()
+    code = (FOLDER / "cubin/nvrtc-12.9-sm_100a.cubin").read_bytes().replace(b"saxpy", b"daxpy")
+    specs = (
+        writer.EntrySpec(writer.KINDS["sass"], read, sm=80, version=(1, 7)),
+        writer.EntrySpec(writer.KINDS["sass"], code, sm=100, suffix="a", version=(1, 7)),
+    )
+    whole = guarded_region("saxpy", {("sass", 80): True, ("sass", 90): True})
+    regions = [whole, writer.region([writer.entry(each) for each in specs])]
+    path = library_of(tmp_path / "x.so", regions)
+    for target in (TARGET, [TARGET, "driver=580.65.06,gpu=b200"]):
+        results = [each for each in ltocompat.check(path, target) if str(each.gpu) == "a100"]
+        assert results
+        assert not [f for each in results for f in each.findings if f.rule == "IMG-04"]
+
+
+@needs_gcc
 @pytest.mark.parametrize(("file", "gpu", "kernels", "lost"), PLANTED)
 def test_each_planted_loss_is_named_and_none_where_a_library_chooses_by_gpu(
     tmp_path: Path, file: str, gpu: str, kernels: dict[bytes, tuple[int, ...]], lost: str

@@ -136,7 +136,7 @@ def test_kernels_are_those_of_the_sources() -> None:
     assert (diff.old.kernels, diff.new.kernels) == (2, 2)
     without = ltocompat.diff(SAXPY, AXPY, kernels=False)
     assert not found(without, "kernels-lost")
-    assert (without.old.kernels, without.unknown) == (None, ("kernels: not asked for",))
+    assert (without.old.kernels, without.unknown) == (None, ("kernels: not requested",))
     rest = [c for c in diff.changes if not c.kind.startswith("kernels")]
     assert list(without.changes) == rest
 

@@ -63,7 +63,8 @@ def test_an_input_of_a_link_that_cannot_be_read_is_3(folder: Path, capsys: Captu
     arguments = ["link", str(half(folder)), "--arch", "sm_90"]
     assert run(arguments) in (3, 4)  # 4: no nvJitLink is at hand
     assert (
-        "is the archive whole?" in (text := "".join(capsys.readouterr())) or "no nvJitLink" in text
+        "is the archive complete?" in (text := "".join(capsys.readouterr()))
+        or "no nvJitLink" in text
     )
 
 

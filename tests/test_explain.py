@@ -27,7 +27,7 @@ from ltocompat.commands.explain import run as run_command
 from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts import rows as facts_rows
 from ltocompat.facts import table
-from ltocompat.facts.drivers import errors_called
+from ltocompat.facts.drivers import MajorFloor, errors_called
 from ltocompat.facts.gpus import RENAMED, sms
 from ltocompat.facts.libraries import library_packages
 from ltocompat.facts.toolkits import HostCompilers
@@ -40,8 +40,8 @@ from ltocompat.model.verdict import Prose
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
-from ltocompat.rules.clients import speakers
-from ltocompat.rules.evidence import evidence
+from ltocompat.rules.clients import speakers, typed
+from ltocompat.rules.evidence import evidence, of_another_vendor
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import Topic, rules, rules_left_out, topics
@@ -880,9 +880,9 @@ def test_the_sentence_quotes_the_line_that_names_the_error(text: str, line: str)
     ("text", "said"),
     [
         ("cuda driver library init failure: 205", "(CUDA_ERROR|cudaError)[A-Za-z_]+ .205."),
-        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "failed and not why: mostly"),
+        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "failed, but not why: usually"),
         ("cuda capability 12.1", "list all rules"),
-        ("RuntimeError: HIP error: invalid device function", "AMD's HIP .*, and not of CUDA"),
+        ("RuntimeError: HIP error: invalid device function", "AMD's HIP .* and not to CUDA"),
         ("CUDA error: invalid device function\non gfx1100 with ROCm", "AMD's HIP"),
         ("Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", "list all rules"),
     ],
@@ -928,6 +928,74 @@ def test_no_fix_names_a_cupy_that_was_never_released(cuda: str) -> None:
     fixes = fixes_with({"smi": cuda})
     named = {hit for fix in fixes for hit in re.findall(r"cupy-cuda(\d+)x\[ctk\]", fix)}
     assert named == {"12", "13"}
+
+
+@every("cuda", ["9020", "10020", "11040", "12000", "12020", "12080", "12090"])
+def test_no_driver_is_told_that_the_driver_of_the_text_is_no_older_than(cuda: str) -> None:
+    """PyTorch's error is about the major, which minor version compatibility doesn't cross."""
+    text = f"RuntimeError: The NVIDIA driver on your system is too old (found version {cuda})."
+    fix = explain(text)[0].fix or ""
+    floors = {row.branch: row.major for row in facts_rows(MajorFloor)}
+    told = [int(branch) for branch in re.findall(r"to R(\d{3}) or newer", fix)]
+    assert [floors[branch] > int(cuda) // 1000 for branch in told] == [True] * len(told)
+    assert bool(told) == (int(cuda) >= 10000)
+
+
+@every("gpu", ["GTX 1080", "V100", "GTX 960", "RTX 2080", "RTX 5090"])
+@every("driver", ["11.8", "12.9", "13.0"])
+def test_no_cupy_is_of_a_cuda_that_dropped_the_gpu(gpu: str, driver: str) -> None:
+    """CUDA 13 begins with Turing (its release notes)."""
+    smi = f"| NVIDIA-SMI 580.95.05  Driver Version: 580.95.05  CUDA Version: {driver} |"
+    error = "CompileException: nvrtc: error: invalid value for --gpu-architecture (-arch)"
+    fix = explain(f"{smi}\nNVIDIA GeForce {gpu}\ncupy.cuda.compiler.{error}")[0].fix or ""
+    told = {int(hit) for hit in re.findall(r"cupy-cuda(\d\d)x", fix)}
+    assert told
+    assert "RTX" in gpu or max(told) <= 12
+
+
+OF_LINUX = r"\bfind / |\| grep|(?<!\()python -c '|\b[A-Z_]{4,40}=\w+ pip |pip install (?:-U )?'"
+
+
+def test_commands_for_windows_are_those_of_its_shell() -> None:
+    """Its cmd has neither single quotes nor variables before a command, and no find and grep."""
+    told = [
+        typed(match.message.fix + match.message.check, match.values)
+        for text in TEXTS
+        for match in found_in(text)
+        if "Windows" in match.values["system"]
+    ]
+    assert len(told) > 50
+    assert [words for words in told if re.search(OF_LINUX, words)] == []
+
+
+NETWORK = [
+    "Failed to establish a new connection: [Errno -3] Temporary failure in name resolution",
+    "NewConnectionError: Failed to establish a new connection: [Errno 11001] getaddrinfo failed",
+    "Failed to establish a new connection: [Errno 101] Network is unreachable",
+    "ConnectTimeoutError(<connection>, 'Connection to download.pytorch.org timed out.')",
+    "NameResolutionError: Failed to resolve 'pypi.org' ([Errno -2] Name or service not known)",
+]
+WANTED = ["torch==2.9.0+cu130", "torchvision==0.8.2+cu110", "cudf-cu12", "tensorrt", "xformers"]
+
+
+@every("network", NETWORK)
+@every("wanted", WANTED)
+def test_pip_without_a_network_says_nothing_of_builds(network: str, wanted: str) -> None:
+    text = f"WARNING: Retrying after connection broken by '{network}'\n"
+    with pytest.raises(Missing, match="can't reach the server"):
+        explain(f"{text}ERROR: No matching distribution found for {wanted}")
+
+
+BESIDE = [
+    "Make sure that the package matches with the version of CUDA or ROCm installed.",
+    "(from versions: 2.9.0, 2.9.0+cu128, 2.9.0+cu130, 2.9.0+rocm6.4, 2.9.0+xpu)",
+]
+
+
+@every("words", BESIDE)
+@every("error", ["libcudart.so.12: cannot open shared object file", "torch==2.9.0+cu120"])
+def test_a_list_of_all_vendors_names_none(words: str, error: str) -> None:
+    assert not of_another_vendor(f"{error} {words}")
 
 
 @every("cuda", ["", "7.5", "10.2", *CUDA_RELEASES])

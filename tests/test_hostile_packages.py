@@ -163,7 +163,7 @@ def test_zip_names_that_lead_out_are_read_and_said(
     assert unpacked_to(python_zip(data), name, folder) == python
     found = read(data)
     assert found.names == [name]
-    assert found.reasons == ["its name leads out of the folder that it is unpacked into"]
+    assert found.reasons == ["its name leads out of the folder into which it is unpacked"]
 
 
 @pytest.mark.parametrize("name", ["/etc/evil", "../../evil"])
@@ -173,7 +173,7 @@ def test_tar_names_that_lead_out_are_read_and_said(read: Read, name: str) -> Non
     assert python_tar(data).getnames() == [name]
     found = read(data)
     assert found.names == [name]
-    assert found.reasons == ["its name leads out of the folder that it is unpacked into"]
+    assert found.reasons == ["its name leads out of the folder into which it is unpacked"]
 
 
 def test_a_nul_in_a_zip_name_is_said(read: Read) -> None:
@@ -371,7 +371,7 @@ def test_a_zip_without_its_end_is_said(read: Read) -> None:
         python_zip(data)
     found = read(data)
     assert found.names == []
-    assert "is the archive whole?" in found.reasons[0]
+    assert "is the archive complete?" in found.reasons[0]
 
 
 def test_a_directory_outside_of_the_file_is_said(read: Read) -> None:
@@ -540,16 +540,16 @@ def test_a_pax_path_replaces_the_name(read: Read) -> None:
     assert python_tar(data).getnames() == ["../../evil"]
     found = read(data)
     assert found.names == ["../../evil"]
-    assert found.reasons == ["its name leads out of the folder that it is unpacked into"]
+    assert found.reasons == ["its name leads out of the folder into which it is unpacked"]
 
 
 def test_folders_that_lead_out_are_said(read: Read) -> None:
     data = tar_header(b"../../evil/", 0, b"5") + GOOD_IN_TAR + TAR_END
     assert python_tar(data).getnames() == ["../../evil", "good.fatbin"]  # tarfile would make it
-    assert read(data).reasons == ["its name leads out of the folder that it is unpacked into"]
+    assert read(data).reasons == ["its name leads out of the folder into which it is unpacked"]
     data = raw_zip(Raw(b"../../evil/", b"", 0), GOOD)
     assert python_zip(data).namelist() == ["../../evil/", "good.fatbin"]
-    assert read(data).reasons == ["its name leads out of the folder that it is unpacked into"]
+    assert read(data).reasons == ["its name leads out of the folder into which it is unpacked"]
 
 
 def test_a_pax_header_without_end_is_not_read(read: Read) -> None:

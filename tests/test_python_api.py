@@ -56,7 +56,7 @@ def test_what_is_no_record_has_no_document() -> None:
 def test_bytes_lead_to_no_file_that_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
     thin = FOLDER / "objects" / "libaxpy-thin.a"
     monkeypatch.chdir(thin.parent)
-    with pytest.raises(ltocompat.UnreadableInput, match="not a file beside it"):
+    with pytest.raises(ltocompat.UnreadableInput, match="its folder has no such file"):
         ltocompat.producer(thin.read_bytes())
 
 

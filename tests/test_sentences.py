@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
+import tomllib
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 from every_case import every
@@ -62,6 +65,26 @@ REPRESENTED = re.compile(r"\b[A-Z]\w*\(\w+=|<[A-Z]\w*\.\w+: |object at 0x")
 # Two dots stand behind a blank where names are left out, and before a word in a path.
 TWO_STOPS = re.compile(r"[^.\s/]\.\.(?![.\w/])|[^.]\.;")
 
+# Words that made readers stop, with what to write instead.
+CLUMSY = {
+    r"\bin place of\b": "instead of",
+    r"\bthat (?:is|are) here\b": "installed",
+    r"\blet no\b": "make sure that no",
+    r"\b(?:ok|jit|undocumented|unknown|fail) where\b": "if",
+    r"\bnull where\b": "null if",
+    r"\bcut off\b": "truncated",
+    r"\ba \w+ of (?:its|their|your) own\b": "its own, or a separate",
+    r"\blacks?\b(?!-)": "has no",
+    r"\bis told\b": "gets, knows or is reported",
+    r"\bnone of it\b": "the noun",
+    r"\bthat which\b": "the noun",
+    r"\bit is not known\b": "it is unknown",
+}
+REPOSITORY = Path(__file__).parent.parent
+CATALOGUE = REPOSITORY / "ltocompat" / "rules" / "catalogue"
+# What matches texts of other programs, or quotes them.
+QUOTED = {"name", "pattern", "find", "beside", "unless", "source", "messages", "when", "called"}
+
 
 @cache
 def targets() -> tuple[Target, ...]:
@@ -93,6 +116,46 @@ def sentences_in(form: str, text: str) -> list[str]:
     if form == "jsonl":
         return [each for line in text.splitlines() for each in texts_of(json.loads(line))]
     return html.unescape(text).splitlines()
+
+
+def own_texts(value: object) -> Iterator[str]:
+    """Yield our own texts in a table, without patterns and quotations."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in QUOTED:
+                yield from own_texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from own_texts(inner)
+    elif isinstance(value, str):
+        yield " ".join(value.split())
+
+
+def pages() -> Iterator[Path]:
+    yield REPOSITORY / "README.md"
+    for folder in ("docs", "docs/guides", "docs/reference"):
+        yield from sorted((REPOSITORY / folder).glob("*.md"))
+
+
+def clumsy(text: str) -> list[str]:
+    return [
+        f"{text[max(0, found.start() - 40) : found.end() + 20]}: write {better}"
+        for pattern, better in CLUMSY.items()
+        for found in re.finditer(pattern, text)
+    ]
+
+
+def test_no_text_of_the_catalogue_has_a_clumsy_phrase() -> None:
+    files = sorted(CATALOGUE.rglob("*.toml"))
+    assert len(files) > 20
+    texts = [text for file in files for text in own_texts(tomllib.loads(file.read_text()))]
+    assert not [found for text in texts for found in clumsy(text)]
+
+
+def test_no_page_has_a_clumsy_phrase() -> None:
+    code = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+    texts = [code.sub("", page.read_text()) for page in pages()]
+    assert not [found for text in texts for found in clumsy(" ".join(text.split()))]
 
 
 def test_most_targets_can_be_asked() -> None:

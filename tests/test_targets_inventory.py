@@ -184,7 +184,7 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
         ("smi=smi.txt,nodes=nodes.json", "nodes and smi both name the machines"),
         ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
-        ("cut.txt", "has a line of a GPU that can't be read; give gpu= as well"),
+        ("cut.txt", "has a line about a GPU that can't be read; give gpu= as well"),
         ("cut.json", "is not whole JSON"),
         (
             "image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",

@@ -238,6 +238,11 @@ function index(cuda, first) {
   return row ? `cu${row.replace(".", "")}` : "";
 }
 
+function nextMajor(major) {
+  const { floors } = searchIndex.explain;
+  return floors[major] ? { next: String(floors[major]), next_major: String(major) } : {};
+}
+
 const ofCuda = (text) => known({
   major: majorOf(text),
   branch: branchOf(text),
@@ -245,6 +250,8 @@ const ofCuda = (text) => known({
   index: index(text, false),
   gcc: searchIndex.explain.hosts.find(([cuda]) => cuda === text)?.[1],
   digits: parsed(text).join(""),
+  dashed: parsed(text).join("-"),
+  ...nextMajor(Number(majorOf(text)) + 1),
 });
 
 function ofPtx(isa) {
@@ -261,9 +268,7 @@ function ofDriver(text) {
   const releases = optix.filter(([, first]) => first <= branch);
   const own = { own_branch: String(branch), optix: releases.length ? releases.at(-1)[0] : "" };
   if (!cuda) return own;
-  const major = Number(majorOf(cuda)) + 1;
-  const next = floors[major] ? { next: String(floors[major]), next_major: String(major) } : {};
-  return { ...own, ...ofCuda(cuda), cuda, branch: String(branch), ...next };
+  return { ...own, ...ofCuda(cuda), cuda, branch: String(branch) };
 }
 
 function ofSm(text) {
@@ -428,8 +433,16 @@ const CONDITIONS = {
 
 // ---- Who speaks in a text, and what it shows of libraries (rules/clients.py)
 
+const systemOf = (whole) => searchIndex.explain.speakers.system.find((row) => regex(row.find).test(whole));
+
+function typed(template, values, alien) {
+  let sentence = filled(template, values, alien);
+  for (const [pattern, words] of values.system?.typed || []) sentence = sentence.replace(regex(pattern, "g"), words);
+  return sentence;
+}
+
 function said(whole, flat, place, values, sentences) {
-  const { client, ecosystem, source, system } = searchIndex.explain.speakers;
+  const { client, ecosystem, source } = searchIndex.explain.speakers;
   const start = Math.max(place - 4000, 0);
   const near = flat.slice(start, place + 4000);
   let nearest = null;
@@ -440,12 +453,13 @@ function said(whole, flat, place, values, sentences) {
     }
   }
   const built = nearest?.row.says.source && source[0];
-  const ofText = system.find((row) => regex(row.find).test(whole));
+  const ofText = systemOf(whole);
   const around = ecosystem.filter((row) => regex(row.find).test(near));
   const alien = alienTo([ofText, ...(nearest ? [nearest.row] : []), ...around], nearest?.row);
   const isOwn = !alien || !regex(alien).test(Object.values(nearest?.row.says ?? {}).join(" "));
   const rows = [ofText, isOwn ? nearest?.row : null, built, ...around];
-  const major = values.driver_major || values.made_major || "";
+  const majors = [values.driver_major || values.made_major, values.gpu_sm_last && majorOf(values.gpu_sm_last)].filter(Boolean);
+  const major = majors.length ? String(Math.min(...majors.map(Number))) : "";
   const sentence = (name, known) => {
     for (const row of rows) {
       const text = row?.says[`${name}-${major}`] ?? row?.says[name];
@@ -531,7 +545,7 @@ function firstThatHolds(message, found, lines, reading, machine, whole) {
     if (user) groups.needs_file ??= user[1] || user[2];
     const values = derived({ ...machine, ...groups });
     if (CONDITIONS[message.when || ""](values)) {
-      Object.assign(values, shown(whole, values));
+      Object.assign(values, { system: systemOf(whole) }, shown(whole, values));
       const sentences = message.cause + message.fix + message.check;
       const [words, alien] = said(whole, reading.flat, place.index, values, sentences);
       return { message, values: { ...values, ...words }, alien, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
@@ -621,8 +635,8 @@ function explain(text) {
     const { rule } = message;
     if (shared.has(rule) || causes.has(rule)) continue;
     const cause = filled(message.cause, values);
-    const fix = filled(message.fix, values, alien) || values.elsewhere;
-    const check = filled(message.check, values, alien) || "nvidia-smi";
+    const fix = typed(message.fix, values, alien) || values.elsewhere;
+    const check = typed(message.check, values, alien) || "nvidia-smi";
     causes.set(rule, { rule, line, cause, fix, check });
     for (const other of message.also || []) shared.add(other);
   }

@@ -58,7 +58,11 @@ def explain_tables() -> dict[str, Any]:
         "floors": {floor.major: floor.branch for floor in rows(drivers.MajorFloor)},
         "earlier": {r["cuda"]: r["linux"].split(".")[0] for r in table("drivers")["earlier"]},
         "speakers": {
-            kind: [{name: getattr(row, name) for name in OF_SPEAKERS} for row in rows]
+            kind: [
+                {name: getattr(row, name) for name in OF_SPEAKERS}
+                | {"typed": [*map(_replacing, row.typed)]}
+                for row in rows
+            ]
             for kind, rows in clients.speakers("clients").items()
         },
         "clauses": {
@@ -66,7 +70,6 @@ def explain_tables() -> dict[str, Any]:
             "clause": message_values._CLAUSE.pattern,
             "leads": message_values._LEADS.pattern,
         },
-        "releases": clients._OF_RELEASES,
         "ofACuda": message_values._OF_A_CUDA.pattern,
         **message_values.values_known(),
         "ofPackage": message_values._OF_PACKAGE,
@@ -116,6 +119,16 @@ def _errors() -> dict[str, list[str]]:
     by_name = drivers._errors_by_name()
     found = {str(number): drivers.errors_called(str(number)) for number in numbers} | by_name
     return {key: [command._in_words(error) for error in errors] for key, errors in found.items()}
+
+
+def _replacing(typed: tuple[str, str]) -> tuple[str, str]:
+    """A pattern and what takes its place, in the words of JavaScript."""
+    return _javascript(typed[0]), re.sub(r"\\(.)", _written, typed[1])
+
+
+def _written(match: re.Match[str]) -> str:
+    """What stands for a group in JavaScript, or the escaped letter itself."""
+    return f"${match[1]}" if match[1].isdigit() else match[1]
 
 
 def _row(row: Message) -> dict[str, Any]:

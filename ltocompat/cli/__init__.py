@@ -19,11 +19,11 @@ VERBS = {
     "check": "Check whether device code will link and load where it is going.",
     "audit": "Check packages against the project's policy before a release.",
     "init": "Write a policy that the packages pass today.",
-    "require": "Say which driver, nvJitLink and GPUs device code needs.",
+    "require": "Show which driver, nvJitLink and GPUs device code needs.",
     "matrix": "Check against every nvJitLink, driver branch and GPU at once.",
     "diff": "Show what changed between two releases of a package or file.",
     "explain": "Explain an error text or a rule: the cause and the fix.",
-    "inspect": "List the LTO-IR, PTX and SASS in files, and what made them.",
+    "inspect": "List the LTO-IR, PTX and SASS in files, and the tools that made them.",
     "extract": "Write images to files, decompressed where possible.",
     "slim": "Write smaller packages, without the device code that no GPU uses.",
     "repair": "Write repaired wheels: metadata, RUNPATHs and tags.",
@@ -83,7 +83,7 @@ app = Group(
     "ltocompat",
     help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
     epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 something could not be read, 4 "
-    "something asked for is missing, 70 internal error, 130 interrupted, 141 output closed early.",
+    "something requested is missing, 70 internal error, 130 interrupted, 141 output closed early.",
     commands=[_LazyVerb(name, short_help=line) for name, line in VERBS.items()],
     params=[
         at_once("-V/--version", "Show the version and exit.", _print_version, is_flag=True),

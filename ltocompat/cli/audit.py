@@ -24,8 +24,8 @@ def audit(
 
     For example: ltocompat audit dist/*.whl --format github
 
-    The policy names deploy targets, GPUs and drivers. Package metadata are compared with the
-    contents in any case, with or without a policy.
+    The policy names deploy targets, GPUs and drivers. With or without a policy, audit compares
+    package metadata with the contents.
     """
     least = threshold.verdict()
     from ltocompat.commands import audit as command

@@ -37,7 +37,7 @@ class Typed(Struct, frozen=True):
     Attributes:
         words: A rule (PTX-01), an error (209, CUDA_ERROR_...), its text, - to read the text, or a
             topic (LTO-IR, forward compatibility, -dlto); then files in which to look for the cause.
-        full: Also show everything that the catalogue says about the rules.
+        full: Also show the whole catalogue text of the rules.
     """
 
     words: Annotated[

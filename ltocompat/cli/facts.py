@@ -15,7 +15,7 @@ def facts(*, options: FactsOptions, form: Format = ()) -> int:
 
     For example: ltocompat facts --format json=facts.json
 
-    LTOCOMPAT_FACTS=FILE makes ltocompat use such a file, of a newer release, in place of its own
+    LTOCOMPAT_FACTS=FILE makes ltocompat use such a file of a newer release instead of its own
     tables.
     """
     from ltocompat.commands import facts as command

@@ -25,7 +25,7 @@ def init(
 
     For example: ltocompat init dist/*.whl --ci github
 
-    If there is a policy already, show what has changed since.
+    If there is already a policy, show the changes since then.
     """
     from ltocompat.commands import init as command
     from ltocompat.report.verbs.init import write

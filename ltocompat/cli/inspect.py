@@ -23,7 +23,7 @@ class Rows(Struct, frozen=True):
     Attributes:
         by: Group the summary by this (default: by kind and maker).
         images: One row per image, in file order, instead of the summary.
-        weigh: Show which code takes how many bytes, and what could be saved.
+        weigh: Show the bytes of each kind of code, and how many could be saved.
         keep_gpus: With --weigh: show what slim saves if it keeps code for these GPUs: h100+l4.
     """
 
@@ -38,7 +38,7 @@ class Amount(Struct, frozen=True):
 
     Attributes:
         quiet: Show two lines per artifact, without tables.
-        verbose: Also show the evidence for the libraries it needs.
+        verbose: Also show the evidence for the libraries that a file needs.
     """
 
     quiet: Annotated[bool, Option(flags=QUIET)] = False
@@ -55,7 +55,7 @@ def inspect(
     shown: Amount,
     form: ListFormat = (),
 ) -> int:
-    """List the LTO-IR, PTX and SASS in files, and what made them.
+    """List the LTO-IR, PTX and SASS in files, and the tools that made them.
 
     For example: ltocompat inspect libx.so --by arch
 

@@ -38,8 +38,8 @@ def link(
 
     For example: ltocompat link a.ltoir b.ltoir --arch sm_90
 
-    Each linker links the inputs with link-time optimisation and, where they have PTX or SASS, also
-    without. That needs no GPU and no driver. Exit code 1: some link did not succeed.
+    Each linker links the inputs with link-time optimisation, and if they have PTX or SASS, also
+    without. This needs no GPU and no driver. Exit code 1: a link did not succeed.
     """
     where = ImageChoice(kind=short.kind).filter()
     from ltocompat.commands import link as command

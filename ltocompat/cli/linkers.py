@@ -27,11 +27,11 @@ def list_(*, form: Format = ()) -> int:
 
 @verb
 def install(*, options: InstallOptions, form: Format = ()) -> int:
-    """Install linkers for trials, in a cache of their own.
+    """Install linkers for trials, in a separate cache.
 
     For example: ltocompat linkers install nvjitlink=13.4 nvlink=13.5
 
-    Your own pip or uv downloads them, so your index, mirror and proxy apply. Each file is checked
+    Your own pip or uv downloads them, with your index, mirror and proxy. Each file is checked
     against its SHA-256 sum. nvlink is available from 13.0 on: NVIDIA's packages for CUDA 12 have
     none.
     """

@@ -18,7 +18,7 @@ def matrix(
     *,
     svg: Annotated[
         str | None,
-        Option("Also draw the tables as a picture, in place of an old file.", metavar="FILE.svg"),
+        Option("Also draw the tables as a picture; replaces an existing file.", metavar="FILE.svg"),
     ] = None,
     options: MatrixOptions,
     sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment

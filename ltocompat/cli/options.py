@@ -86,7 +86,7 @@ class TrialBounds(Sandbox, frozen=True):
     """The bounds of trials.
 
     Attributes:
-        trial_seconds: CPU time for all trials together; a single one gets a quarter of it.
+        trial_seconds: CPU time for all trials together; one trial gets at most a quarter of it.
     """
 
     trial_seconds: Annotated[

@@ -15,8 +15,8 @@ def repair(*, options: RepairOptions, form: Format = ()) -> int:
 
     For example: ltocompat repair dist/*.whl --dry-run
 
-    RUNPATHs are changed by patchelf. A change that doesn't cure its finding, or causes another one,
-    is not made. Exit code 1: such a finding remains.
+    patchelf changes the RUNPATHs. repair makes a change only if it fixes its finding and causes
+    no other. Exit code 1: a finding could not be fixed.
     """
     from ltocompat.commands import repair as command
     from ltocompat.report.verbs.repair import REPORT

@@ -38,7 +38,7 @@ def require(
     shown: View,
     form: ListFormat = (),
 ) -> int:
-    """Say which driver, nvJitLink and GPUs device code needs.
+    """Show which driver, nvJitLink and GPUs device code needs.
 
     For example: ltocompat require libx.so
 

@@ -39,12 +39,12 @@ def _group() -> None:
 
 @verb
 def run(*, options: RunOptions, choice: Choice) -> int:
-    """Survey packages into a dataset; packages in it are not read again.
+    """Survey packages into a dataset; skip packages that it already has.
 
     For example: ltocompat survey run wheels/ -o survey/
 
-    The word run is optional. An interrupted run resumes where it stopped. Package indexes are those
-    that pip is configured for (PIP_INDEX_URL, pip.conf).
+    The word run is optional. An interrupted run resumes where it stopped. The package indexes are
+    those of pip's configuration (PIP_INDEX_URL, pip.conf).
     """
     from ltocompat.commands.survey import run as command
     from ltocompat.report.verbs.survey import write

@@ -281,7 +281,7 @@ def _need_a_driver(here: Target) -> None:
     example = shlex.quote(names[0]) if names else "cuda=12.4,gpu=h100"
     raise Missing(
         "this machine has no NVIDIA driver to check against; name the target, as in "
-        f"--deploy-target {example} (without a value, it means this machine as it is)"
+        f"--deploy-target {example} (without a value, it means this machine)"
     )
 
 
@@ -325,8 +325,8 @@ def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...]
     """
     if installation is None:
         raise UsageError(
-            "there is nothing to check; name a file, a folder or a package, or with --python an "
-            "environment"
+            "there is nothing to check; name a file, a folder or a package, or an environment with "
+            "--python"
         )
     from ltocompat.targets.machine.python_environment import binary_files, decides_nothing
 

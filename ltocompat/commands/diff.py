@@ -69,7 +69,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
     """
     paths = os.fspath(options.old), os.fspath(options.new)
     if paths == ("-", "-"):
-        raise UsageError("both sides are -, but standard input can be read once; name a file")
+        raise UsageError("both sides are -, but standard input can be read only once; name a file")
     kernels = options.kernels
     settings = replace(options.settings, detail=ReadOptions(kernels=kernels))
     before, after = (_side(path, settings) for path in paths)
@@ -187,7 +187,7 @@ def _summary(side: Side, requirement: Required, *, named: bool) -> DiffSummary:
 
 def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
     if not kernels:
-        yield "kernels: not asked for"
+        yield "kernels: not requested"
     if old.size is None or new.size is None:
         yield "size: unknown on at least one side"
     packaged = old.metadata is not None or new.metadata is not None
@@ -203,7 +203,7 @@ def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
 
 def _unread(name: str, side: Side) -> Iterator[str]:
     if not side.complete:
-        yield f"{name} one was not read to its end, so it may contain what seems to be missing"
+        yield f"{name} one was not read to its end, so it may contain code that seems to be missing"
     if side.skipped:
         number = count(side.skipped, "place")
         yield f"{name} one has {number} that could not be read; inspect lists them"
@@ -217,7 +217,7 @@ def _unseen(old: Required, new: Required) -> Iterator[str]:
     if floor is not None and floor == old.nvjitlink and not floor.exact:
         yield (
             f"nvJitLink: {floor.possible} may be enough for one side and not for the other; only a "
-            "trial link shows it: ltocompat require --trial-link"
+            "trial link shows this: ltocompat require --trial-link"
         )
 
 

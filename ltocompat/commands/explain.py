@@ -16,7 +16,7 @@ from ltocompat.model.explained import AtFault, Explained
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
 from ltocompat.model.words import excerpt
-from ltocompat.rules.clients import speakers
+from ltocompat.rules.clients import speakers, typed
 from ltocompat.rules.evidence import patterns
 from ltocompat.rules.message_values import derived, filled, values_known
 from ltocompat.rules.messages import Match, matches
@@ -119,8 +119,9 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
     found = list(matches(text, machine))
     if not found:
         found = [
-            replace(match, line=_line_with(word, text), found=word)
+            replace(match, line=line.strip(), found=word)
             for word, error in _named(words)
+            for line in [line for line in text.splitlines() if word in line][:1]
             for match in matches(text.replace(word, _in_words(error)), machine)
         ]
     causes: dict[str, Explained] = {}
@@ -152,10 +153,6 @@ def _in_words(error: CudaError) -> str:
     return f"{error.name}: {error.text}"
 
 
-def _line_with(word: str, text: str) -> str:
-    return next(line.strip() for line in text.splitlines() if word in line)
-
-
 _HALF = 20  # characters of a message that are worth a score of one half
 
 
@@ -166,8 +163,8 @@ def _of_match(match: Match) -> Explained:
         score=round(len(match.found) / (len(match.found) + _HALF), 3),
         line=match.line,
         cause=filled(match.message.cause, match.values),
-        fix=filled(match.message.fix, match.values, match.alien) or match.values["elsewhere"],
-        check=filled(match.message.check, match.values, match.alien) or "nvidia-smi",
+        fix=typed(match.message.fix, match.values, match.alien) or match.values["elsewhere"],
+        check=typed(match.message.check, match.values, match.alien) or "nvidia-smi",
         values=match.values,
         also=match.message.also,
     )
@@ -176,8 +173,8 @@ def _of_match(match: Match) -> Explained:
 def _unknown(text: str) -> str:
     """The sentence for a text that no rule knows: its error's meaning, or its error line."""
     start = text[:_LONGEST]
-    known = rows(CudaError)
-    said = [row.name for words in _found("saidError", start) for row in known if words == row.text]
+    found = _found("saidError", start)
+    said = [row.name for words in found for row in rows(CudaError) if words == row.text]
     named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))
     unknown = f'no rule knows "{_error_line(text)}"'
     apart = speakers("apart")["apart"]
@@ -191,7 +188,7 @@ def _unknown(text: str) -> str:
     called = f"{unknown}: {error.name} ({error.number})"
     if log := values_known()["logs"].get(error.name.partition("_ERROR_")[0]):
         return f"{called} doesn't say why; paste the text that {log} returns"
-    why = advice or "look at what the program did before"
+    why = advice or "look at the program's earlier actions"
     return f'{called} means "{error.text}", which is not about compatibility: {why}'
 
 
@@ -220,7 +217,7 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
         Missing: no rule fits.
     """
     if options.every == (options.text is not None):
-        raise UsageError("name a rule, paste an error text, or give --all: one of the three")
+        raise UsageError("name a rule, paste an error text, or give --all, but only one of these")
     if options.text is None:
         return iter(explain_all())
     found = explain(options.text, here=options.here)

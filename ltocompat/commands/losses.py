@@ -35,8 +35,7 @@ def _asked(results: Sequence[Result]) -> tuple[str, ...]:
     if not all(finding.asked for finding in failing):
         return ()
     texts = sorted((text for finding in failing for text in finding.asked), key=_by_number)
-    newest = {text.rpartition(" ")[0]: text for text in texts}
-    return tuple(newest.values())
+    return tuple({text.rpartition(" ")[0]: text for text in texts}.values())
 
 
 def _by_number(text: str) -> list[int]:

@@ -256,8 +256,8 @@ class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
     """Options of what judges for deploy targets: ``check`` and ``audit``.
 
     Attributes:
-        trial_link: Also ask real linkers; that needs no GPU and no driver. With =auto, ask only the
-            installed ones, and only about unknown verdicts.
+        trial_link: Also try real linkers; this needs no GPU and no driver. With =auto, try only
+            installed linkers, and only for unknown verdicts.
         trial_load: Also load the modules on this machine's GPUs.
         beside: Packages that will be installed next to these: a wheel, a conda package, a
             *.dist-info folder, a folder of wheels, an environment, a report of pip (--dry-run
@@ -308,13 +308,14 @@ class AuditOptions(VerdictOptions, frozen=True):
             [tool.ltocompat]; without one, only the rules that need no target apply.
         targets: Where releases will run, spelled as for check; replaces the policy's targets.
             Repeatable.
-        require_archs: Architectures that every artifact must have code for: a TORCH_CUDA_ARCH_LIST,
-            CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
+        require_archs: Architectures for which every artifact must have code: a
+            TORCH_CUDA_ARCH_LIST, CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
         max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
-        max_member_bytes: Fail if a file inside of a wheel is larger, unpacked.
+        max_member_bytes: Fail if an unpacked file inside a wheel is larger.
         baseline: A file of known findings, which don't fail.
         write_baseline: Write today's findings to this file, for --baseline.
-        dataset: If a release fails, name the newest one that runs, from this survey's dataset.
+        dataset: If a release fails, name the newest one that runs, according to this survey's
+            dataset.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: files that reports go to, which may not be what is audited.
     """
@@ -356,7 +357,7 @@ class SummaryOptions(ReadOptions, frozen=True):
     """Options of an answer that names no deploy target, such as ``matrix``.
 
     Attributes:
-        trial_link: Also ask real linkers; that needs no GPU and no driver.
+        trial_link: Also try real linkers; this needs no GPU and no driver.
     """
 
     paths: Paths
@@ -369,7 +370,7 @@ class MatrixOptions(SummaryOptions, frozen=True):
     """Options of ``matrix``.
 
     Attributes:
-        targets: Lay out the artifacts by these deploy targets instead, such as the nodes of a
+        targets: Show artifacts by these deploy targets instead, such as the nodes of a
             cluster: nodes.json, R550, prod.toml:edge. Repeatable.
     """
 
@@ -383,7 +384,7 @@ class RequireOptions(SummaryOptions, frozen=True):
         together: Treat all linkable inputs as one link.
         why: Show which rules, bytes and packages set each minimum version.
         survey: The dataset of a survey. For each package that sets a minimum, name its newest
-            release in the survey that needs less. With a lock file, show the minimums of the
+            release in the survey with a lower minimum. With a lock file, show the minimums of the
             pinned releases. --platform selects the processor (default: that of the paths).
     """
 
@@ -531,13 +532,13 @@ class LinkOptions(ReadOptions, frozen=True):
 
     Attributes:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.
-        arch: The target architecture: sm_90 (with --each: that of each image).
+        arch: The target architecture: sm_90 (default with --each: the architecture of each image).
         linkers: The linker: nvlink=13.5, nvjitlink=12.4.127, or =PATH. Repeatable, to compare.
             Default: the newest nvJitLink.
         output: Write the linked cubin to a new file.
-        each: Link every image by itself, not all together.
-        add_only: With --each: only add the image, without linking; fast, and enough to see whether
-            its LTO-IR version is accepted.
+        each: Link every image separately, not all together.
+        add_only: With --each: only add the image, without a link; this is fast and shows whether
+            the linker accepts its LTO-IR version.
         where: the images that are meant; None: all of them.
     """
 

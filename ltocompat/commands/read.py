@@ -148,8 +148,7 @@ class Reading:
             UsageError: one of those is not a package.
         """
         kept = self._kept
-        problems = kept.problems(kept.apart, beside)
-        result = on_any_target(kept.apart, problems)
+        result = on_any_target(kept.apart, kept.problems(kept.apart, beside))
         return replace(result, distribution=str(kept.package or ""))
 
 

@@ -75,7 +75,7 @@ def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
         UsageError: there is no folder to write into.
     """
     if options.output is None and not options.dry_run:
-        raise UsageError("name a folder for the new wheels with -o, or look first with --dry-run")
+        raise UsageError("name a folder for the new wheels with -o, or preview with --dry-run")
     refuse_address(options.output or "", "output")
     return with_failures(_repaired(path, options) for path in named(options.wheels))
 

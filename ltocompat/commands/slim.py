@@ -108,7 +108,7 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
         except (OSError, BadZipFile) as error:  # of the input, or of temporary files
             reason = getattr(error, "strerror", None) or str(error)
             message = (
-                f"{path!r} can't be rewritten: {reason}; make sure that it is whole, and that "
+                f"{path!r} can't be rewritten: {reason}; make sure that it is complete, and that "
                 "TMPDIR has room for it"
             )
             yield Failure.of(LtocompatError(message))
@@ -161,7 +161,7 @@ def _packing(options: SlimOptions) -> Packing | None:
     text = str(options.pack)
     level = _LEVELS.get(text) or (int(text) if text.isdecimal() and len(text) < 3 else 0)
     if not 1 <= level <= _HIGHEST:
-        raise UsageError(f"--pack takes size, balance or a level from 1 to 19, not {text[:40]!r}")
+        raise UsageError(f"--pack accepts size, balance or a level from 1 to 19, not {text[:40]!r}")
     return Packing(level, options.to_zstd)
 
 

@@ -47,7 +47,7 @@ class Quantifier(enum.Enum):
     """How many versions of a set the code has to work with: one or all."""
 
     ALL = "each of them must work"
-    ONE_OF = "it has one of them, not known which"
+    ONE_OF = "it has one of them, but it isn't known which"
 
 
 class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):

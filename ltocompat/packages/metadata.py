@@ -35,7 +35,7 @@ def read_metadata(data: bytes, budget: Budget) -> Package:
     if len(lines) > most:
         problems.append(f"METADATA has {len(lines)} dependencies; {most} are read")
     if len(data) >= MOST_BYTES and b"\n\n" not in data.replace(b"\r\n", b"\n"):
-        problems.append(f"the headers of METADATA go on after {MOST_BYTES} bytes")
+        problems.append(f"the headers of METADATA have more than {MOST_BYTES} bytes")
     requires = dependencies(lines[:most], problems, budget)
     return Package(
         kind=Kind.WHEEL,

@@ -173,7 +173,7 @@ class Libraries:
             source = Input(ByteView(FileSource(file.fileno())))
             found = digest_of(unpacked(source, packing or Packing.GZIP, self._budget))
         if found.hex().encode() != expected:
-            raise LtocompatError(f"{path!r} was not written as it should be; run again")
+            raise LtocompatError(f"{path!r} was not written correctly; run again")
         return path
 
     def _new_path(self) -> str:

@@ -213,17 +213,17 @@ class LibraryRewriter:
         region = stored.region
         prelinked = stored.section in PRELINKED_SECTIONS
         if self._signed:
-            return "the file is signed, and a change would void the signature"
+            return "the file is signed, and a change would invalidate the signature"
         if region is None:
-            return "it is not a fatbin region, and what reads it is unknown"
+            return "it is not a fatbin region, and it is unknown which code reads it"
         if region.source is not self._view.source or region.start < self._end:
-            return "it lies in a file of its own, or shares bytes with another one"
+            return "it is in a separate file, or shares bytes with another region"
         # Behind the region that a device link wrote, its wrapper names those of the objects.
         behind = any(image.entry.place.offset != stored.place.offset for image in stored.images)
         if behind or (prelinked and self._linked):
             return "a device link wrote or used it, and drivers may link it again"
         unread = not stored.registered and not prelinked
-        return "no fatbin wrapper points at it, so what reads it is unknown" if unread else None
+        return "no fatbin wrapper points to it, so its reader is unknown" if unread else None
 
     def _rewrite(
         self,
@@ -385,6 +385,6 @@ def _compare(stored: StoredModule, region: _Rewritten) -> None:
 
 def _differs(what: str) -> LtocompatError:
     return LtocompatError(
-        f"the new file is not what it should be, and is not kept: {what}; this is a bug of "
+        f"the new file is wrong and was not kept: {what}; this is a bug of "
         "ltocompat, please report it"
     )

@@ -67,7 +67,7 @@ def _cured(
         if none_left := _excluded(shipped) - _excluded(uncured):
             return uncured, found, f"no {min(none_left)} would be left that all requirements allow"
         if key_of(problem) in map(key_of, after):
-            return uncured, found, "its fix does not cure it"
+            return uncured, found, "its fix does not remove the finding"
         fresh = new_problems(found, after)
         if not fresh:
             return shipped, after, ""

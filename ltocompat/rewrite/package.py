@@ -153,7 +153,7 @@ def _prove(file: BinaryIO, changed: Mapping[str, Content]) -> None:
             with archive.open(name) as member, opened_content(content) as expected:
                 while chunk := member.read(MIB):
                     if chunk != expected.read(len(chunk)):
-                        raise LtocompatError(f"{name!r} was not written as it should be; run again")
+                        raise LtocompatError(f"{name!r} was not written correctly; run again")
 
 
 @contextmanager

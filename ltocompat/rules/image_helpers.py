@@ -65,7 +65,7 @@ def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     if arch is None or arch.suffix != "a":
         return None
     if route is Route.LINK and (image.in_fatbin or image.kind is not ImageKind.LTOIR):
-        return None if links(image, gpu) else f"serves only the link target sm_{arch.number}a"
+        return None if links(image, gpu) else f"works only for the link target sm_{arch.number}a"
     if same_arch(arch.number) == same_arch(gpu.arch.number):
         return None
     return f"is for sm_{arch.number} only"

@@ -164,7 +164,9 @@ def _of_cuda(text: str) -> dict[str, str]:
     cuda = Release.parse(text)
     known = {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
     known["gcc"] = next((str(row.gcc) for row in rows(HostCompilers) if row.cuda == cuda), "")
-    known["digits"] = f"{cuda.major}{cuda.minor}"
+    known |= {"digits": f"{cuda.major}{cuda.minor}", "dashed": f"{cuda.major}-{cuda.minor}"}
+    if floor := major_floor(cuda.major + 1):
+        known |= {"next": str(floor.branch), "next_major": str(floor.major)}
     known["feature"] = f"cuda-{cuda.major}0{cuda.minor}0"  # as the crate cudarc calls it
     return known
 
@@ -245,9 +247,7 @@ def _of_driver(text: str) -> dict[str, str]:
     known = {"own_branch": str(branch), "optix": optix[-1] if optix else ""}
     if cuda is None:
         return known
-    floor = major_floor(cuda.major + 1)
-    next_major = {"next": str(floor.branch), "next_major": str(floor.major)} if floor else {}
-    return known | _of_cuda(str(cuda)) | {"cuda": str(cuda), "branch": str(branch)} | next_major
+    return known | _of_cuda(str(cuda)) | {"cuda": str(cuda), "branch": str(branch)}
 
 
 def _of_sm(text: str) -> dict[str, str]:

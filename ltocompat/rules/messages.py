@@ -16,7 +16,7 @@ from types import MappingProxyType
 from msgspec import Struct, convert
 from msgspec.json import decode
 
-from ltocompat.rules.clients import said, shown
+from ltocompat.rules.clients import said, shown, system_of
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
 from ltocompat.rules.message_values import CONDITIONS, derived
 from ltocompat.rules.prose import catalogue_file
@@ -214,11 +214,11 @@ def _first_that_holds(
             groups.setdefault("needs_file", user[1] or user[2])
         values = derived({**machine, **groups})
         if CONDITIONS[message.when](values):
-            line = paste.line(reading.line_of(place.start()))
             whole = paste.readings[0].flat
-            values |= shown(whole, values)
+            values |= {"system": system_of(whole).name, **shown(whole, values)}
             sentences = message.cause + message.fix + message.check
             words, alien = said(whole, reading.flat, place.start(), values, sentences)
+            line = paste.line(reading.line_of(place.start()))
             return Match(message, line, place[0], values | words, alien)
     return None
 

@@ -25,7 +25,7 @@ class SelectionFailure(enum.StrEnum):
     LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
     EMPTY = "it holds no image"
     FINAL = "its code for this GPU is final SASS, which linkers refuse"
-    GUARDED = "its kernels only return on this GPU, and do more on others"
+    GUARDED = "its kernels only return on this GPU, but do more on other GPUs"
     OTHER_KIND = "its only image for this GPU is of a kind that ltocompat doesn't check"
 
 
@@ -139,8 +139,7 @@ def _rank(image: ImageSignature) -> tuple[bool, int]:
 
 
 def _missed(signature: ModuleSignature, gpu: int) -> SelectionFailure:
-    kinds = {image.kind for image in signature.images}
-    if kinds == {ImageKind.LTOIR}:
+    if {image.kind for image in signature.images} == {ImageKind.LTOIR}:
         return SelectionFailure.LTO_ONLY
     others = (i for i in signature.images if i.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN))
     if any(image.arch is None or compiles(image.arch, gpu) for image in others):

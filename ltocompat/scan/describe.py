@@ -187,8 +187,7 @@ def does_more_than_return(stored: StoredImage) -> bool:
     with suppress(Malformed):
         if stored.entry.kind is ImageKind.SASS:
             return any(size > _ONLY_RETURNS for _, size in whole_cubin(stored).kernel_sizes())
-        text = image_bytes(stored)
-        named, empty = ptx.first_kernel(text, stored.payload.budget)
+        named, empty = ptx.first_kernel(image_bytes(stored), stored.payload.budget)
         return named is not None and not empty
     return False
 
@@ -342,7 +341,7 @@ def _cubin(
     entry_arch = stored.entry.arch
     problems = [] if problem is None else [problem]
     if header.generation > 1 and header.arch.suffix and notes.toolkit is not None:
-        problems.append("e_flags of the cubin say a, as 13.0 and newer compilers never do")
+        problems.append("e_flags of the cubin say a, which compilers from 13.0 on never write")
     if entry_arch and entry_arch.number != header.arch.number:
         problems.append(f"its entry says {entry_arch}, but the cubin inside is for {header.arch}")
     own = entry_arch

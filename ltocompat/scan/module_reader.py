@@ -101,6 +101,7 @@ class ModuleReader(Struct):
         for number in hollow if module.guarded else ():
             image = images.get(number, module.images[number])
             images[number] = replace(image, empty_kernels=True)
+        _read_beside_empty(stored, module, images)
         picked = with_symbols(stored, module, symbols, images)
         if not kernels.any_of:
             return PartialModule(picked)
@@ -118,6 +119,15 @@ class ModuleReader(Struct):
         if partial.found and partial.alike is not None:
             self._filled.add(partial.alike)
         return partial.looked
+
+
+def _read_beside_empty(stored: StoredModule, module: Module, read: dict[int, Image]) -> None:
+    """Look for kernels in all images where one has none: does its GPU lose what they have?"""
+    if any(image.kernels == () for image in read.values()):
+        for number, image in enumerate(module.images):
+            unread = image.kind in KERNEL_KINDS and image.kernels is None and number not in read
+            if unread and not _surely_has_kernels(stored.images[number]):
+                read[number] = _counted(stored.images[number], image)
 
 
 def _any_kernels(

@@ -397,7 +397,7 @@ def _piped(fd: int, name: str, limits: Limits) -> Iterator[ByteView]:
 
     with spooled(read, name, limits) as view:
         if not view.size:
-            raise UnreadableInput(f"nothing came through {name}; did the command in front fail?")
+            raise UnreadableInput(f"nothing came through {name}; did the first command fail?")
         yield view
 
 

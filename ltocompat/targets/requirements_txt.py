@@ -83,7 +83,7 @@ def _walk(
             yield from _walk(beside, _included(beside, place, budget), environment, budget, seen)
         elif not line.startswith("-"):
             if len(line) > budget.limits.line_bytes + _HASHES * line.count("--hash"):
-                raise UsageError(f"{place}: this line is too long; give what pip freeze prints")
+                raise UsageError(f"{place}: this line is too long; give the output of pip freeze")
             yield from _pin(line, place, environment)
 
 
@@ -132,7 +132,7 @@ def _pin(line: str, place: str, environment: MarkerEnvironment) -> Iterator[Pin]
         if _PLACE.fullmatch(text.partition(";")[0].strip()) is None:
             # A lock may be named by a file from elsewhere, and lead anywhere: nothing is quoted.
             raise UsageError(
-                f"{place}: this line is not a requirement; give what pip freeze prints"
+                f"{place}: this line is not a requirement; give the output of pip freeze"
             ) from None
         yield from _wheel(text.partition(";")[0].strip())
         return

@@ -158,6 +158,6 @@ def own_tables(path: str, budget: Budget | None = None) -> OwnTables:
     both = [] if pyproject else [name for name in _TABLES if name in tables]
     if both:
         raise UsageError(
-            f"{path} has [{both[0]}] beside [tool.ltocompat]; write all tables one way"
+            f"{path} has [{both[0]}] next to [tool.ltocompat]; write all tables in one form"
         )
     return OwnTables(path, _PREFIX, found)

@@ -36,8 +36,8 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
         if _newer(image, linker, any):
             return Reason(
                 reason.cause,
-                f"{_name(image)} was made by one of {made}, and nothing in it says which: either "
-                f"its maker is newer than this {linker}, or the image is damaged",
+                f"{_name(image)} was made by one of {made}, and its bytes don't show which: either "
+                f"that compiler is newer than this {linker}, or the image is damaged",
             )
     for image in looked_at:
         if _for_another(image, target, linker):

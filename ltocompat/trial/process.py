@@ -171,8 +171,7 @@ class Process:
         """Queue a frame of requests, and write what the pipe takes."""
         if idle and self.ready:
             self.renew_deadline()
-        parts = protocol.encode_requests(messages, cpu_seconds)
-        self.unsent.extend(map(memoryview, parts))
+        self.unsent.extend(map(memoryview, protocol.encode_requests(messages, cpu_seconds)))
         self.write()
 
     def write(self) -> None:

@@ -129,7 +129,7 @@ PLANTED: tuple[Bug, ...] = (
         "a layer that an archive lacks is not missed",
         "told",
         _LAYERS,
-        '            yield Skipped(place, "the image needs this layer; the archive lacks it")\n',
+        '            yield Skipped(place, "the image needs this layer, which is missing")\n',
         "            del place\n",
     ),
     bug(

@@ -43,8 +43,8 @@ class TargetTable(_Table, frozen=True, kw_only=True):
 
     Attributes:
         driver: The driver: a release, a branch or a range.
-        container: In place of driver: the NVIDIA_REQUIRE_CUDA of an image, for all hosts that start
-            it.
+        container: Instead of driver: the NVIDIA_REQUIRE_CUDA of an image, for all hosts that
+            start the image.
         nvjitlink: The nvJitLink that links there.
         gpu: The GPUs: names, or architectures such as sm_90.
         nvrtc: The NVRTC that compiles there.
@@ -98,7 +98,7 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
     Attributes:
         rule: The ID of the rule.
         reason: Why the finding does no harm, for readers of the policy.
-        path: Pattern of the artifact, or of a file in it: a name, a path, or a place without
+        path: Pattern of the artifact, or of a file in it: a name, a path, or a location without
             versions, "libx-cu12::pkg/libaxpy.so".
         verdict: The worst verdict that does not count.
         target: Pattern of the target's name.
@@ -153,22 +153,22 @@ class AuditTable(_Table, frozen=True, kw_only=True):
 
     Attributes:
         targets: The names of the targets to check.
-        require_gpus: GPUs that every artifact must have code for: SASS of the GPU or its family, or
-            PTX or LTO-IR that works there.
+        require_gpus: GPUs for which every artifact must have code: SASS for the GPU or its family,
+            or PTX or LTO-IR that works there.
         require_archs: Images that every artifact must contain: sm_80 is SASS for exactly this
             architecture, compute_90 PTX, lto_90 LTO-IR. The lists of build systems work, too:
             8.0;9.0+PTX of PyTorch, 80-real;90 of CMake (a bare number is SASS and PTX), -gencode
-            options of nvcc, and hopper, the SASS for its GPUs. To ask for a GPU, use require-gpus.
+            options of nvcc, and hopper, the SASS for its GPUs. To require a GPU, use require-gpus.
         least_driver: The driver on which everything must load; a branch means its first release.
         max_bytes: The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB
             or GiB.
-        max_member_bytes: The largest file, unpacked, that may be inside of a wheel or another zip.
-        coverage: The least share of kernels with code for a GPU, in percent of the kernels of the
-            GPU that has the most (IMG-04). Without this key, missing kernels are only a warning,
+        max_member_bytes: The largest unpacked file that a wheel or another zip may contain.
+        coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
+            has the most kernels (IMG-04). Without this key, missing kernels are only a warning,
             which --strict counts.
         fail_on: The mildest verdict that fails the audit; --fail-on overrides it.
         trial_link: true tries the nvJitLinks that the targets name; a list such as ["13.3"] tries
-            only those of them; "auto" asks installed ones about unknown verdicts.
+            only these; "auto" tries installed ones, only for unknown verdicts.
         trial_load: Load the modules on the GPUs of the machine that runs the audit, as one more
             target called this machine.
         no_device_code: The result of an audit that finds no device code: pass, or undecided (exit

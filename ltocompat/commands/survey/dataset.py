@@ -382,7 +382,7 @@ def _continued(folder: Folder, question: Question, *, append: bool) -> Manifest:
             if name != "started" and getattr(last, name) != getattr(question, name)
         ]
         raise UsageError(
-            f"{folder.address!r} holds a survey with other {' and '.join(differs)}; add what is "
-            "new to it with --append, or name another folder"
+            f"{folder.address!r} holds a survey with other {' and '.join(differs)}; add new rows "
+            "to it with --append, or name another folder"
         )
     return structs.replace(known, runs=(*known.runs, question), finished=None)

@@ -61,7 +61,7 @@ class RunOptions(Struct, frozen=True):
 
     Attributes:
         sources: Folders of packages, here or at an address that fsspec knows (s3://BUCKET/wheels),
-            lists of names or requirements (a file, a line each), or package indexes by address
+            files of names or requirements (one per line), or addresses of package indexes
             (https://HOST/simple).
         folder: The folder of the dataset, or its address.
         targets: Where the packages will run, as in check. Repeatable. Default: driver branches from

@@ -37,7 +37,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
 class DistributionRow(Row, frozen=True, kw_only=True):
     """One distribution: a wheel, a conda package or another file that was surveyed.
 
-    A distribution is its bytes: the same file in two places is one row.
+    Files with the same bytes are one distribution: the same file in two places is one row.
     """
 
     filename: str

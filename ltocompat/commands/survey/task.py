@@ -161,7 +161,7 @@ def _unnamed_file() -> Iterator[io.FileIO]:
     """A file that no folder lists: nothing is left of it when the process is killed."""
     with tempfile.TemporaryFile(buffering=0) as file:
         if not isinstance(file, io.FileIO):  # Windows wraps it
-            raise LtocompatError("downloads need a system that has files without a name")
+            raise LtocompatError("downloads need a system that supports files without a name")
         yield file
 
 

@@ -156,7 +156,7 @@ def _thin_member(view: ByteView, place: Location, name: str, budget: Budget) -> 
     try:
         # Bytes that come through a pipe, or are a program's, lie beside nothing.
         if place.path == "-" or place.members or isinstance(view.source, MemorySource):
-            return Skipped(member, "a thin archive names it, but it is not a file beside it")
+            return Skipped(member, "a thin archive names it, but its folder has no such file")
         source = OpenedFile(open_regular(path))
     except (OSError, ValueError):
         return Skipped(member, f"a thin archive names it, but {path!r} can't be read")

@@ -308,7 +308,7 @@ def applied(
     for layer in reversed(image.layers):
         place = archive.member(layer.name)
         if layer.view is None:
-            yield Skipped(place, "the image needs this layer; the archive lacks it")
+            yield Skipped(place, "the image needs this layer, which is missing")
             continue
         if wanted.contains(archive):
             yield from _false_digest(layer, place, budget)

@@ -151,4 +151,4 @@ def _listed(site: str, record: bytes, limits: Limits) -> Iterator[str | Skipped]
         if os.path.isfile(path):
             yield path
         elif not os.path.exists(path):
-            yield Skipped(Location(path), "RECORD lists it, and it is not there")
+            yield Skipped(Location(path), "RECORD lists it, but it doesn't exist")

@@ -47,7 +47,7 @@ def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator
 # PATH_MAX of Linux; other systems take less.
 _LONGEST = 4096
 _DRIVE = re.compile(r"[A-Za-z]:")
-_LEADS_OUT = "its name leads out of the folder that it is unpacked into"
+_LEADS_OUT = "its name leads out of the folder into which it is unpacked"
 
 
 class Names:

@@ -152,7 +152,7 @@ def _headers(tape: tar.Tape, place: Location, budget: Budget) -> Iterator[tar.Ta
 def _header(tape: tar.Tape, budget: Budget) -> tar.TarHeader | None:
     head = tape.read(110)
     if not _CPIO.fullmatch(head):
-        raise Malformed("a member header of its cpio archive is broken or cut off")
+        raise Malformed("a member header of its cpio archive is broken or truncated")
     _, mode, _, _, links, _, size, *_, length, _ = (
         int(head[at : at + 8], 16) for at in range(6, 110, 8)
     )

@@ -350,7 +350,7 @@ class _Headers(Struct):
         if not block and self._may_end:
             return None
         if len(block) < BLOCK:
-            raise Malformed("it ends without a block of zeros; is it whole?")
+            raise Malformed("it ends without a block of zeros; is it complete?")
         return parse(block) if block.count(0) < BLOCK else None
 
     def _extend(self, header: TarHeader) -> Iterator[Skipped]:
@@ -421,7 +421,7 @@ def behind(tape: Tape, place: Location, budget: Budget, block: int = BLOCK) -> I
         reason = f"{zeros + other} bytes after the end of the archive are not read"
         yield Skipped(place, reason, zeros + other)
     elif zeros % block:  # an archive is a series of blocks, so that some of its bytes are lost
-        yield Skipped(place, "it ends in the middle of a block; is it whole?")
+        yield Skipped(place, "it ends in the middle of a block; is it complete?")
 
 
 def _padded(size: int) -> int:

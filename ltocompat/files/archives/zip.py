@@ -103,7 +103,7 @@ def find_end(view: ByteView) -> _End:
     tail = min(view.size, _END.size + _LONGEST_COMMENT)
     at = view.peek(view.size - tail, tail).rfind(_END_MAGIC)
     if at < 0 or tail - at < _END.size:
-        raise Malformed("there is no end record; is the archive whole?")
+        raise Malformed("there is no end record; is the archive complete?")
     position = view.size - tail + at
     *numbers, _, count, size, offset, comment = view.unpack(_END, position)
     disks = any(numbers)
@@ -213,7 +213,7 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
             f"its local header says method {method}; the directory's, {entry.method}, is used"
         )
     if flags & _ENCRYPTED != entry.flags & _ENCRYPTED:
-        problems.append("its own header and the directory disagree whether it is encrypted")
+        problems.append("its own header and the directory disagree on whether it is encrypted")
     unpacked, packed = _wide_sizes(extra, unpacked, packed)
     numbers = ((crc, entry.crc), (packed, entry.packed), (unpacked, entry.unpacked))
     # With a descriptor behind the data each of these is zero, or already right.
@@ -363,8 +363,7 @@ class _ZipWalk(Struct):
             raise Malformed(f"its compression method {entry.method} is not supported")
         self._budget.check_unpacked(entry.packed, entry.unpacked)
         self._budget.check_room(entry.unpacked)
-        small = max(entry.packed, entry.unpacked) <= _SMALL
-        if small and entry.method == _DEFLATED:
+        if max(entry.packed, entry.unpacked) <= _SMALL and entry.method == _DEFLATED:
             found = inflated(data.all(), entry.unpacked, self._budget)
             if found is not None:
                 return ByteView.of(b"".join(_checked((found,), entry.crc))), []

@@ -366,8 +366,7 @@ class FatbinWalk:
                 images.add(number, entry)
             except Malformed as error:
                 at = self._place.at(offset, number)
-                size = entry.end - entry.offset
-                unread.append(Skipped(at, str(error), size, error.limit))
+                unread.append(Skipped(at, str(error), entry.end - entry.offset, error.limit))
         accounted = region.walked
         if region.broken is not None:
             place = self._place.at(offset)

@@ -76,7 +76,7 @@ def parse(head: bytes) -> LtoIr:
     keyless = body == key and container < _FIRST_WITH_KEY
     known = tag_list == _TAG_LIST < key and (keyless or body == key + _KEY_SIZE)
     if not known or body > HEAD_SIZE or len(head) <= key:
-        raise Malformed(f"an LTO-IR header with fields unlike any known: {head[:24].hex(' ')}")
+        raise Malformed(f"an LTO-IR header with unknown fields: {head[:24].hex(' ')}")
     arch = _arch(head[_TAG_LIST:key])
     if arch is None:
         raise Malformed("an LTO-IR header whose tags name no architecture")

@@ -121,7 +121,7 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
                 beyond = exception.beyond_kernels(finding)
                 about = f"it covers only a part of the finding: {beyond}"
                 return about if beyond else "it accepts less than was found"
-    return "no finding needs it any more; delete it"
+    return "no finding needs this exception any more; delete it"
 
 
 _NO_POLICY = (

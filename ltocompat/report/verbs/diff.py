@@ -192,7 +192,7 @@ def _finding(change: Change) -> Finding:
         verdict=Verdict.FAIL,
         level=Level.ERROR,
         message=f"{_moved(change)}{subject}",
-        remedy=f"take it back, or leave out --forbid {change.breaking}",
+        remedy=f"undo this change, or leave out --forbid {change.breaking}",
         evidence="both releases",
         source="--forbid",
         example=change.places[-1] if change.places else None,

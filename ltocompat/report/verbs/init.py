@@ -39,7 +39,7 @@ def _lines(draft: PolicyDraft) -> Iterable[str]:
     elif draft.moved:
         yield f"{draft.path} exists and is not changed; these packages differ from it:"
         yield from (f"  {line}" for line in draft.moved)
-        yield f"what to do: write intended changes into the policy; then check with: {draft.audit}"
+        yield f"next: write intended changes into the policy; then check with: {draft.audit}"
     else:
         yield f"{draft.path} exists, and these packages still pass it"
 

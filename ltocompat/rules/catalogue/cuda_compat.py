@@ -59,7 +59,7 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
-            f"the libcuda{driver} of cuda-compat in front of {beneath}: if that driver is no "
+            f"the libcuda{driver} of cuda-compat in front of {beneath}: if that driver is not "
             "older, every program fails with error 803",
             evidence=copy.path,
         )
@@ -98,7 +98,7 @@ def compat_without_graphics(environment: Environment) -> Iterator[Problem]:
     if driver is not None and driver.is_compat_package:
         yield Problem(
             Verdict.OK,
-            f"{driver.path} is cuda-compat, which shares no memory with OpenGL and Vulkan",
+            f"{driver.path} is cuda-compat, which can't share memory with OpenGL and Vulkan",
             evidence="; ".join(driver.compat),
         )
 

@@ -50,8 +50,8 @@ def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
         ),
         (
             [name for name in wraps if _DEVICE_RUNTIME not in name],
-            "the result of a device link needs the objects that went into it",
-            "give the host's linker every object that the device link saw",
+            "the result of a device link needs the objects of that link",
+            "give the host linker every object of the device link",
         ),
         (
             [name for name in wraps if _DEVICE_RUNTIME in name],
@@ -62,7 +62,7 @@ def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
         if found:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL) if final else Informational(),
-                f"the undefined {truncate_list(found, 1)}",
+                f"undefined {truncate_list(found, 1)}",
                 f"no device link was made, and the loader says: undefined symbol: {found[0]}"
                 if final
                 else f"{what}; without it the linker says: undefined reference to `{found[0]}'",
@@ -105,7 +105,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
                 f"SASS of CUDA {cuda}",
                 "in trials, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 "
-                "(segmentation fault), and linked that of 11.1",
+                "(segmentation fault), and linked SASS of 11.1",
                 remedy="compile it with CUDA 11.1 or newer",
                 evidence=makers.evidence(image),
             )
@@ -135,7 +135,7 @@ def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
     return small or of_103
 
 
-_LEFT_OUT = "nvlink leaves them out, with a warning at most"
+_LEFT_OUT = "nvlink leaves them out, at most with a warning"
 
 
 @rule("BLD-03")
@@ -207,7 +207,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
 def _without_dlto(subject: Subject) -> str:
     for kind, name in ((ImageKind.SASS, "SASS"), (ImageKind.PTX, "PTX")):
         if any(image.kind is kind for image in subject.signature.images):
-            return f"a device link without -dlto silently uses the {name} beside it"
+            return f"a device link without -dlto silently uses the {name} instead"
     return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
 
 
@@ -346,6 +346,6 @@ def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
         tolerated = tolerated_from(floors.linker("prototype-linker"), Verdict.UNDOCUMENTED)
         yield Requirement(
             FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
-            f"{image_helpers.listed(names)}, declared with other parameters in some inputs,",
+            f"{image_helpers.listed(names)}, declared with different parameters in some inputs,",
             short="the function reads parameters that the call doesn't pass",
         )

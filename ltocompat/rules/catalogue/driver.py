@@ -44,7 +44,7 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             driver_of_major(cuda.major),
             f"SASS of CUDA {cuda.major}",
             consequence,
-            remedy=f"update the driver, put cuda-compat in front of it where the GPU allows that, "
+            remedy=f"update the driver, put cuda-compat in front of it if the GPU allows that, "
             f"or build with CUDA {cuda.major - 1}",
             evidence=makers.evidence(image),
         )
@@ -61,7 +61,7 @@ def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
             DriverOfWriter(cuda),
             f"SASS of a newer CUDA {cuda.major} than the driver's",
             evidence=makers.evidence(image),
-            short="minor-version compatibility leaves out PTX and new functions",
+            short="minor-version compatibility doesn't cover PTX and new functions",
         )
 
 
@@ -98,7 +98,7 @@ def gpu_too_old_for_open_driver(environment: Environment) -> Iterator[Problem]:
             yield Problem(
                 Verdict.FAIL,
                 f"the kernel driver {driver.version} is made from the open modules, which don't "
-                f"run {gpu.name} (compute capability {gpu.arch.major}.{gpu.arch.minor})",
+                f"support {gpu.name} (compute capability {gpu.arch.major}.{gpu.arch.minor})",
                 evidence=driver.source,
                 headline=f"the open kernel modules {driver.version} don't run {gpu.name}",
             )

@@ -39,7 +39,7 @@ from ltocompat.rules.selection import SelectionFailure, same_arch
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
-_ACROSS_MAJORS = "or ship PTX or relocatable SASS beside it, which link across majors"
+_ACROSS_MAJORS = "or ship PTX or relocatable SASS with it, which link across majors"
 
 
 @rule("LTO-01")
@@ -97,7 +97,7 @@ def _beside_it(releases: tuple[Release, ...], linker: LinkerTraits | None) -> st
 def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
     """The package or toolkit to require, as far as the releases of the compiler are known."""
     if not releases:
-        return f"require an {image_helpers.linker_name(subject)} that is as new as its compiler"
+        return f"require an {image_helpers.linker_name(subject)} that is no older than its compiler"
     if subject.offline:
         return f"link with nvlink of CUDA {releases[-1]} or newer"
     perhaps = "" if len(releases) == 1 else f" (a trial may show that {releases[0]} is enough)"
@@ -113,7 +113,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             continue
         ancient = releases[-1] < FIRST_NVJITLINK
         consequence = (
-            "no nvJitLink or nvlink of CUDA 12 or later links it, and it is not known whether the "
+            "no nvJitLink or nvlink of CUDA 12 or later links it, and it is unknown whether the "
             "driver's own linker does (cuLinkAddData, deprecated; LTO-09)"
             if ancient
             else "it links in every measured case, but NVIDIA promises it only within a major"
@@ -127,7 +127,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 and "
             "later were not measured (LTO-09)"
             if ancient
-            else "the tables don't have this major, which may refuse LTO-IR of older ones",
+            else "the tables don't have this major, which may refuse LTO-IR of older majors",
         )
 
 
@@ -167,7 +167,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         if _suffix_matches(code, subject.gpu.arch, subject.linker):
             continue
         only = "it links only if it uses no instruction that needs the suffix: a trial link decides"
-        but = f"it links, unless it was compiled for {code} (its bytes don't say); then {only}"
+        but = f"it links, unless it was compiled for {code} (its bytes don't show it); then {only}"
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
@@ -413,8 +413,8 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
         number = sum(group.count for group in groups)
         yield Problem(
             Verdict.OK,
-            f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR beside what "
-            "the driver loads: it was for a link that is done, and now only takes space",
+            f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR in addition to "
+            "the code that the driver loads: it was for a finished link, and now only takes space",
             headline=f"LTO-IR is left in {count(number, 'finished module')}",
             **artifact_code.counted(groups),
             subject="LTO-IR",

@@ -66,7 +66,7 @@ def _lacks_symbol(library: Library, name: str, remedy: str) -> Problem:
         f"{library.path}: {linker_imports.missing_symbol_text(library.host, name)}",
         remedy=remedy,
         evidence=f"undefined symbol {name}; {linker.path if linker else library.path}",
-        headline=f"{linker_imports.short(library.path)} gets {got}, which lacks {name}"
+        headline=f"{linker_imports.short(library.path)} gets {got}, which has no {name}"
         if linker
         else f"{linker_imports.short(library.path)} imports {name}, but there is no nvJitLink",
     )
@@ -253,8 +253,8 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
     text = "" if not mixed else f": {mixed[0]}"
     yield Problem(
         Verdict.UNKNOWN if mixed else Verdict.OK,
-        f"two majors can be loaded ({there}); code that tries one file name after the other may "
-        f"mix them{text}",
+        f"two majors can be loaded ({there}); code that tries one file name after another may mix "
+        f"them{text}",
     )
 
 

@@ -297,7 +297,7 @@ def _runpath_problem(
     return Problem(
         verdict,
         f"{name} needs {file}, which is installed into {folder}, but the RUNPATH of {name} does "
-        "not point there: the loader finds it only if something else leads to it",
+        "not point there: the loader finds it only by another search path",
         f"link with a RUNPATH that points to {folder} in site-packages"
         if way is None
         else f"link with -Wl,-rpath,'{way}'",
@@ -373,14 +373,14 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
 
 _WRONG_FOLDERS = {
     "current": (
-        "{folder!r}, so the loader looks in the folder where a program is started",
+        "{folder!r}, so the loader searches the folder in which a program is started",
         Verdict.UNDOCUMENTED,
     ),
     "anybody": (
-        "{folder}, where anybody may put libraries for the loader to find",
+        "{folder}, where anybody may put libraries that the loader then finds",
         Verdict.UNDOCUMENTED,
     ),
-    "build": ("{folder}, a folder of the machine that built it", Verdict.OK),
+    "build": ("{folder}, a folder of the build machine", Verdict.OK),
 }
 
 
@@ -493,7 +493,7 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
             Verdict.UNDOCUMENTED,
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
             f"it is for CUDA {major} ({text}), whose drivers begin at {least}",
-            remedy=f'promise what it needs: driver = "{driver}" under [tool.ltocompat.promise]; or '
+            remedy=f'promise this driver: driver = "{driver}" under [tool.ltocompat.promise]; or '
             "build it so that older drivers load it, as the rule says",
             subject="SASS",
             asked=tuple(f"{arch} driver {driver}" for arch in archs),

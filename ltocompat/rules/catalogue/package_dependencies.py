@@ -215,7 +215,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
             yield need.problem(
                 Verdict.UNDOCUMENTED,
                 f"{package} is pinned to {admitted.pinned}, so no package that needs a newer "
-                "nvJitLink can be installed beside it",
+                "nvJitLink can be installed with it",
                 way.line,
                 package,
             )

@@ -101,7 +101,7 @@ def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
     if what == "SASS" and ptx is not None and ptx > least and ptx != floor:
         yield Problem(
             Verdict.OK,
-            f"on GPUs that only its PTX serves, it needs driver {ptx} instead of the promised "
+            f"on GPUs for which it has only PTX, it needs driver {ptx} instead of the promised "
             f"{least}",
             "compile SASS for them, or PTX with an older toolkit",
             where,
@@ -271,7 +271,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
                 Verdict.OK,
                 f"{image.package.name} starts on drivers of CUDA {declared.cuda} and newer, "
                 f"but its code runs from {floor} on",
-                f"write {line}, unless something else in it needs more",
+                f"write {line}, unless another part of it needs more",
                 declared.source,
                 subject="drivers",
             )

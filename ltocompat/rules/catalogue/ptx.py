@@ -54,7 +54,7 @@ def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             _linker_for(image.isa),
             _described(image),
-            remedy=f"raise {image_helpers.linker_name(subject)} to the release of the PTX, or "
+            remedy=f"update {image_helpers.linker_name(subject)} to the release of the PTX, or "
             "compile the PTX with the linker's toolkit",
             evidence=_version_evidence(image),
             doubt=_doubt(image),
@@ -98,7 +98,7 @@ def _doubt(image: ImageSignature) -> str:
     around = _around(image.isa)
     if around is None or not (around.known or around.beyond):
         return "there is no such version of PTX"
-    return "the PTX or what compiles it is newer than the tables"
+    return "the PTX or its compiler is newer than the tables"
 
 
 def _version_evidence(image: ImageSignature) -> str:
@@ -183,7 +183,7 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
     if value not in (None, "", "0"):
         yield Problem(
             Verdict.UNKNOWN,
-            f"{_NO_PTX}={value} forbids the driver to compile PTX: only SASS for the GPU runs, "
+            f"{_NO_PTX}={value} keeps the driver from compiling PTX: only SASS for the GPU runs, "
             "and PTX fails with error 223",
             remedy=f"unset {_NO_PTX}, unless you set it to prove that no PTX is needed",
             evidence=f"environment variable {_NO_PTX}",

@@ -157,7 +157,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         return Verdict.FAIL, text, "; its symbols and relocations"
     if symbols.undefined:
         names = image_helpers.listed(symbols.undefined)
-        text = f"it leaves {names} undefined, but no kernel is seen to need them"
+        text = f"it leaves {names} undefined, but no kernel visibly needs them"
         return Verdict.UNKNOWN, text, "; its symbols and relocations"
     if image.has_kernels is False:
         text = (
@@ -166,7 +166,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         )
         return Verdict.UNKNOWN, text, "; its symbols"
     text = (
-        "it leaves nothing undefined and loads; NVIDIA documents it only as input of a device link"
+        "it has no undefined names, so it loads; NVIDIA documents it only as input of a device link"
     )
     return Verdict.UNDOCUMENTED, text, "; its symbols"
 
@@ -190,7 +190,7 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
     yield Problem(
         Verdict.OK,
         f"all of it is for sm_{number}, nvcc's default without -arch: on newer GPUs the driver "
-        "compiles its PTX at load, and the code can't use their newer instructions",
+        "compiles its PTX when it loads it, and the code can't use newer instructions",
         headline=f"all of it is for sm_{number}, as if -arch was forgotten",
         level=Level.WARNING if number == min(_DEFAULTS) else Level.NOTE,
         **artifact_code.counted(groups),

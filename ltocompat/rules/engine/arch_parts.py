@@ -35,10 +35,15 @@ def stem(name: str) -> str:
     return OF_ARCH.sub("*", ".".join(parts) or name)
 
 
-def tied_by_suffix(signature: ModuleSignature) -> bool:
-    """Return whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``)."""
-    archs = [image.arch for image in signature.images if image.kind in KERNEL_KINDS]
-    return all(arch is not None and arch.suffix for arch in archs)
+def tied_by_suffix(signature: ModuleSignature, number: int | None = None) -> bool:
+    """Return whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``).
+
+    Where the driver picks an image without kernels for an architecture, others like it don't count.
+    """
+    empty = number is not None and picks_no_kernels(signature, number)
+    code = [image for image in signature.images if image.kind in KERNEL_KINDS]
+    told = [image.arch for image in code if not (empty and image.has_kernels is False)]
+    return all(arch is not None and arch.suffix for arch in told)
 
 
 def one_arch(signature: ModuleSignature) -> bool:
@@ -54,11 +59,12 @@ def native_to(signature: ModuleSignature, gpu: Gpu) -> bool:
     return any(image.kind is ImageKind.SASS for image in picked)
 
 
-def share_no_kernels(signature: ModuleSignature, number: int, other: int) -> bool:
-    """Return whether drivers pick one image for both, which is known to have no kernels."""
-    picked = pick_for_driver(signature, number).images
-    empty = any(image.has_kernels is False for image in picked)
-    return empty and picked == pick_for_driver(signature, other).images
+def picks_no_kernels(signature: ModuleSignature, number: int) -> bool:
+    """Return whether the driver picks an image that is known to have no kernels.
+
+    If it does for one architecture that is asked for, all images of the module were read.
+    """
+    return any(image.has_kernels is False for image in pick_for_driver(signature, number).images)
 
 
 def archs_of(signature: ModuleSignature) -> frozenset[int]:

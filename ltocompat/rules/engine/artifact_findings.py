@@ -53,7 +53,7 @@ from ltocompat.rules.rule import Problem
 from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
-_WRITE_BODIES = "compile the kernels' bodies for this GPU, too: see the tests of __CUDA_ARCH__"
+_WRITE_BODIES = "compile the kernels' bodies for this GPU, too: see the uses of __CUDA_ARCH__"
 
 
 def artifact_findings(
@@ -141,7 +141,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     open_ = loose and summary.has_sources
     if loose:
         files = _unique(place.innermost for each in judged for place in each.group.places)
-        end = ", and it is not known whether it compiles its sources here" if open_ else end
+        end = ", and it is unknown whether it compiles its sources here" if open_ else end
         end += f"; all its device code is {truncate_list(files, 2)}"
     reasons = [*grouped((image, f"{image} {reason}") for image, _, reason in excluded).values()]
     listed = "; ".join(told[0] for told in reasons[:4])
@@ -299,9 +299,9 @@ def _unknown_kind(summary: ArtifactSummary) -> str:
 def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
     """No module goes the route that was asked for."""
     other, reason = (
-        (Route.LINK, "loaded: its objects wait for a device link")
+        (Route.LINK, "loaded: its objects still need a device link")
         if route is Route.LOAD
-        else (Route.LOAD, "linked: the CUDA runtime loads what a program registers")
+        else (Route.LOAD, "linked: the CUDA runtime loads the modules that a program registers")
     )
     return finding_by_engine(
         ROUTE_IMPOSSIBLE,
@@ -346,8 +346,7 @@ def _notes_of_versions(case: Case, judged: Sequence[GroupVerdict]) -> Iterator[F
                 yield from _note(f"{title} {release}", where, arch, "minor-version")
     if not hows.isdisjoint(("sass", "ptx")) and case.target.driver is not None:
         for driver in case.target.driver.values:
-            where_driver = horizon.of_driver(driver)
-            yield from _note(f"driver {driver}", where_driver, arch, "backward")
+            yield from _note(f"driver {driver}", horizon.of_driver(driver), arch, "backward")
 
 
 def _note(

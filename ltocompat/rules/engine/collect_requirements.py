@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from ltocompat.packages.values import Package
 
 _LISTED = (Component.DRIVER, Component.LINKER)
-_OPEN_LINKER = "it is not known which nvJitLink links it"
+_OPEN_LINKER = "it is unknown which nvJitLink links it"
 _DRIVER = "LTO-IR of CUDA 11, which only a driver links (cuLinkAddData, deprecated)"
 
 

@@ -35,7 +35,7 @@ from ltocompat.rules.engine.arch_parts import (
     archs_of,
     native_to,
     one_arch,
-    share_no_kernels,
+    picks_no_kernels,
     tied_by_suffix,
 )
 from ltocompat.rules.engine.engine import Case, Engine
@@ -96,10 +96,10 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
     kinds = [(gpu.arch.number, _of_kind(gpu, groups)) for gpu in asked]
     uneven = any(
         not archs.isdisjoint(kind)
-        and (number not in archs or share_no_kernels(group.signature, number, number))
+        and (number not in archs or picks_no_kernels(group.signature, number))
         for archs, group in zip(served, groups, strict=True)
-        if not tied_by_suffix(group.signature)
         for number, kind in kinds
+        if not tied_by_suffix(group.signature, number)
     )
     split = any(one_arch(group.signature) for group in groups) and any(
         {ImageKind.SASS, ImageKind.PTX} <= {image.kind for image in group.signature.images}
@@ -143,7 +143,8 @@ class Kernels:
         if gpu is None:
             return None
         serving = tuple(_serving(judged[number]) for number in self._of)
-        elsewhere = tuple(judged[number].module_verdict.how == OTHER_ROUTE for number in self._of)
+        verdicts = [judged[number].module_verdict for number in self._of]
+        elsewhere = tuple(each.how == OTHER_ROUTE or each.without_kernels for each in verdicts)
         key = gpu.arch.number, serving, elsewhere
         if key not in self._found:
             self._found[key] = self._coverage(gpu, serving, elsewhere)
@@ -156,7 +157,11 @@ class Kernels:
         if not here:
             return None
         chosen = files_that_choose(self._groups, gpu)
-        told = [group.example.members not in chosen for group in self._groups]
+        told = [
+            group.example.members not in chosen
+            and not tied_by_suffix(group.signature, gpu.arch.number)
+            for group in self._groups
+        ]
         others = sorted(_of_kind(gpu, self._groups) - {gpu.arch.number})
         best, there = max(
             ((arch, self._for_arch(arch, gpu, told)) for arch in others),
@@ -193,13 +198,13 @@ class Kernels:
     def _for_arch(self, arch: int, gpu: Gpu, told: Sequence[bool]) -> frozenset[str]:
         """The kernels that modules have for an architecture, without those that are tied to it.
 
-        Of images without kernels those are known that this GPU gets, whichever others are asked.
+        Whichever others are asked, images without kernels are known where this GPU gets one.
         """
         found = (
             names
             for group, names in compress(zip(self._groups, self._untied, strict=True), told)
             if names and arch in self._archs_of(group)
-            if not share_no_kernels(group.signature, gpu.arch.number, arch)
+            if not all(picks_no_kernels(group.signature, n) for n in (gpu.arch.number, arch))
         )
         return frozenset[str]().union(*found)
 

@@ -39,7 +39,7 @@ _UNREGISTERED = "no wrapper registers it, and"
 PICKED_BY_PROGRAM = f"{_UNREGISTERED} it is unknown whether a program of the package picks it here"
 _SIBLING = "other modules of its library have SASS of its kernels for this GPU"
 _CHOOSES = "its library chooses kernels by GPU, and has SASS for this one in other modules"
-_WHY = "loaded only where the library's own code chooses it"
+_WHY = "loaded only if the library's own code chooses it"
 
 
 def with_choices(

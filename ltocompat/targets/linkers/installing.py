@@ -57,7 +57,7 @@ def fetch(requirement: str, folder: str) -> None:
     if done.returncode:
         raise Missing(
             f"{requirement} can't be downloaded: {_cause(done.stderr)}; check the network and the "
-            "index that pip or uv is set up with"
+            "index in the configuration of pip or uv"
         )
 
 
@@ -259,8 +259,8 @@ def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
     found = [path for path in paths if pattern.fullmatch(os.path.basename(path))]
     if len(found) != 1:
         raise LtocompatError(
-            f"{what} holds {len(found)} files like {pattern.pattern}, not 1; report it to the "
-            "package index that it came from"
+            f"{what} holds {len(found)} files like {pattern.pattern}, not 1; report it to its "
+            "package index"
         )
     return found[0]
 
@@ -283,5 +283,5 @@ def _check(requirement: str, what: str, found: str, expected: str) -> None:
     if found != expected:
         raise LtocompatError(
             f"{what} of {requirement} has the SHA-256 {found}, not the {expected} of the "
-            "release; nothing of it was kept; check the index or mirror that it came from"
+            "release; nothing of it was kept; check its index or mirror"
         )

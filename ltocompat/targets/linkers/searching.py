@@ -76,7 +76,7 @@ def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | S
         if path.startswith(os.path.join(ours, "")):
             continue
         if os.path.basename(os.path.dirname(path)) == "stubs":
-            yield Skipped(Location(path), "it is a stub: names to link with, and no code")
+            yield Skipped(Location(path), "it is a stub, which has names for links but no code")
             continue
         try:
             yield read_linker(machine, path, ", ".join(dict.fromkeys(found)), tool)

@@ -67,8 +67,8 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
         folders = _folders_of(program, machine)
         if not folders:
             raise UsageError(
-                f"{python!r} is not a Python that runs; give the path of one, as in --python "
-                ".venv/bin/python"
+                f"{python!r} is not a Python that runs; give the path of a Python, as in "
+                "--python .venv/bin/python"
             )
         return Installation(python, "--python", folders, program)
     active = environ.get("VIRTUAL_ENV")
