@@ -17,6 +17,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.audit import audit
 from ltocompat.commands.policy.gate import Audited
+from ltocompat.rules.engine.arch_parts import names_an_arch
 
 TARGET = "driver=580.65.06,gpu=a100"
 
@@ -247,3 +248,27 @@ def test_each_planted_loss_is_named_and_none_where_a_library_chooses_by_gpu(
     chooses = path.rename(tmp_path / "libcublasLt.so.13")
     (result,) = ltocompat.check(chooses, target)
     assert not [each for each in result.findings if each.rule == "IMG-04"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tied"),
+    [
+        # xformers 0.0.34: a namespace and the length of what follows, which is no cutlass10.
+        ("_Z27sparse24_largest_mask_2d_cuI14Sp24MaskKernelIN7cutlass10bfloat16_tELb0EEEvT_", False),
+        ("_ZN7cutlass13device_kernelINS_4gemm6kernel13GemmUniversalIvEEEEvNT_6ParamsE", False),
+        ("_ZN7cutlass6KernelINS_4arch15OpClassTensorOpEEEvT_", False),
+        ("_ZN6search12do_somethingEv", False),
+        ("_ZN5prism10run_kernelEv", False),
+        ("_ZN7cutlass6KernelILi128ELi64ENS_4arch4Sm80EEEvT2_", True),
+        ("_ZN13cutlass_80_xyE", True),
+        ("_Z10gemm_sm100v", True),
+        ("_Z1kILN3foo3BarE12E9gemm_sm80EvT_", True),
+        ("cutlass_80_tensorop_s1688gemm", True),
+        ("flash_fwd_sm90a", True),
+        ("saxpy", False),
+    ],
+)
+def test_a_length_in_a_mangled_name_ties_no_kernel_to_an_architecture(
+    name: str, tied: bool
+) -> None:
+    assert names_an_arch(name) is tied

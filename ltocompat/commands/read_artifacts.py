@@ -178,8 +178,7 @@ class ArtifactReader(Struct):
                 builder.skip(Skipped(file, str(error)))
                 summary = builder.summary(file.path)
             groups = summary.groups
-            own = any(group.loose or group.signature.shipped_major for group in groups)
-            if own or image:
+            if any(group.loose or group.signature.shipped_major for group in groups) or image:
                 source = settings.sources.get(file.path)
                 add_metadata(summary, package_of(file.path, settings.limits, source))
             if typed or has_something_to_judge(summary) or (summary.hosts and not reading.named):

@@ -37,8 +37,7 @@ def table(name: str) -> dict[str, Any]:
 def own_table(name: str) -> dict[str, Any]:
     """The file ``name.toml`` beside this module: arrays of rows by name."""
     # importlib.resources would take as long to import as a table to read.
-    data = pkgutil.get_data(__name__, f"{name}.toml")
-    return tomllib.loads((data or b"").decode("utf-8"))
+    return tomllib.loads((pkgutil.get_data(__name__, f"{name}.toml") or b"").decode("utf-8"))
 
 
 def table_names() -> list[str]:

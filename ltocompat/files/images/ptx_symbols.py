@@ -165,8 +165,7 @@ def _functions(text: bytes, budget: Budget) -> Iterator[PtxFunction]:
             return
         linkage, before = _linkage(text, position, at)
         position = end.end() if end[0] == b";" else _behind_body(text, end.end(), budget)
-        named = min(end.start(), start.end() + _BEFORE_NAME)
-        head = _HEAD.match(text, start.end(), named)
+        head = _HEAD.match(text, start.end(), min(end.start(), start.end() + _BEFORE_NAME))
         if head is not None:
             yield PtxFunction(
                 head[2].decode(),

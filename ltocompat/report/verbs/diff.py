@@ -160,8 +160,7 @@ def _document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
     for diff in rows.answers(records):
         old, new = project(v1.Side, diff.old), project(v1.Side, diff.new)
         for change in diff.changes:
-            forbidden = change.breaking in diff.forbidden
-            value = project(v1.Change, change, forbidden=forbidden)
+            value = project(v1.Change, change, forbidden=change.breaking in diff.forbidden)
             yield from rows.row(value, old=old, new=new)
         summary = v1.Summary(len(diff.changes), len(diff.broken), rows.errors)
         whole = v1.Diff(old, new, (), diff.unknown, diff.forbidden, summary)

@@ -41,8 +41,7 @@ def _cause(entry: Explained, others: list[Explained], most: int) -> Iterator[Blo
         rest = f"; {len(more)} more: --format json" if more else ""
         yield Paragraph((f"File:  {first.place}: {first.reason}{rest}",))
     yield Paragraph(("Check: ", Code(entry.check or "")))
-    whole = Code(f"ltocompat explain {entry.id}")
-    yield Paragraph((f"Rule:  {entry.id}; details: ", whole))
+    yield Paragraph((f"Rule:  {entry.id}; details: ", Code(f"ltocompat explain {entry.id}")))
     if others:
         named = "; ".join(f"{other.id} ({other.title})" for other in others)
         yield Paragraph((f"More:  {named}",))

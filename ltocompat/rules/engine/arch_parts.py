@@ -15,6 +15,8 @@ from ltocompat.rules.selection import pick_for_driver
 
 OF_ARCH = re.compile(r"\d*(?:sm|compute|arch|cutlass)_?(\d{2,3})(?!\d)[af]?", re.IGNORECASE)
 
+# The length in front of an identifier; not the value of a literal, nor a substitution's number.
+_LENGTH = re.compile(r"(?<![0-9ST])(?<!L[a-z])(?:(?<!E)|(?!\d+[E_]))[1-9]\d*")
 _PART_OF_NAME = re.compile(r"([0-9]{1,4})|S[0-9A-Z]*_|St|[NIK]")  # of a mangled name
 
 
@@ -33,6 +35,20 @@ def stem(name: str) -> str:
             parts.append(name[position : position + int(part[1])])
             position += int(part[1])
     return OF_ARCH.sub("*", ".".join(parts) or name)
+
+
+def names_an_arch(kernel: str) -> bool:
+    """Return whether an identifier in a kernel's name has an architecture in it.
+
+    ``cutlass_80_gemm`` has one; in ``_ZN7cutlass13device_kernel...`` and ``_ZN6search12...`` the
+    number is the length of the next identifier (Itanium C++ ABI, 5.1).
+    """
+    position, found = 2, OF_ARCH.search(kernel)
+    while found and kernel.startswith("_Z") and (length := _LENGTH.search(kernel, position)):
+        position = length.end() + int(length[0])
+        if OF_ARCH.search(kernel, length.end(), position):
+            return True
+    return bool(found) and not kernel.startswith("_Z")
 
 
 def tied_by_suffix(signature: ModuleSignature, number: int | None = None) -> bool:

@@ -313,8 +313,7 @@ def _service(
     checked: Checked, row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary
 ) -> Service:
     own = own_linker(summary)
-    inside = own.value if own else None
-    routes = tuple(_route(line, floor, inside) for line in row.lines)
+    routes = tuple(_route(line, floor, own.value if own else None) for line in row.lines)
     first = next((route for route in routes if route.coverage.served), routes[0])
     counts = first.coverage
     joint = None

@@ -33,6 +33,7 @@ from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.arch_parts import (
     OF_ARCH,
     archs_of,
+    names_an_arch,
     native_to,
     one_arch,
     picks_no_kernels,
@@ -301,7 +302,7 @@ def names_of(group: ModuleGroup) -> frozenset[str]:
 def _untied(group: ModuleGroup) -> frozenset[str]:
     """The kernels of modules that no name and no suffix ties to an architecture."""
     names = () if tied_by_suffix(group.signature) else names_of(group)
-    return frozenset(name for name in names if not OF_ARCH.search(name) and _EMPTY not in name)
+    return frozenset(name for name in names if not names_an_arch(name) and _EMPTY not in name)
 
 
 def _counts(group: ModuleGroup) -> bool:

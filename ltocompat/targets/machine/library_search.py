@@ -113,8 +113,7 @@ def _first(machine: Machine, folders: Iterable[str], library: _Library) -> str |
 
 def _toolkit_by_cudart(machine: Machine) -> str | None:
     """The root above the libcudart that a dlopen gets: above ``lib64`` or ``targets/*/lib``."""
-    sonames = LIBRARIES["cudart"].sonames
-    found = (_loader(machine).resolve(soname).path for soname in sonames)
+    found = (_loader(machine).resolve(soname).path for soname in LIBRARIES["cudart"].sonames)
     path = next(filter(None, found), None)
     folder = os.path.dirname(path) if path else ""
     if os.path.basename(folder) not in ("lib64", "lib"):
