@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ltocompat.facts import rows
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 
@@ -34,12 +33,3 @@ class PartPair(Struct, frozen=True, tag="coherence.pair"):
         age = "newer" if first > second else "older"
         step = "minor" if first.major == second.major else "major"
         return Verdict[self.verdicts.get(f"{age}_{step}", "ok").upper()]
-
-
-def part_pair(first: str, second: str) -> PartPair:
-    """Return the pair of two parts.
-
-    Raises:
-        KeyError: the table has none.
-    """
-    return {(pair.first, pair.second): pair for pair in rows(PartPair)}[first, second]

@@ -155,10 +155,6 @@ class ByteView:
         """A 32-bit integer."""
         return int.from_bytes(self.read(offset, 4), "little")
 
-    def u64(self, offset: int) -> int:
-        """A 64-bit integer."""
-        return int.from_bytes(self.read(offset, 8), "little")
-
     def text(self, offset: int, limit: int) -> str:
         """A NUL-terminated string of at most ``limit`` bytes; other encodings are replaced."""
         return self.peek(offset, limit).split(b"\0", 1)[0].decode("utf-8", "replace")

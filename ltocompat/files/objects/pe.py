@@ -102,7 +102,7 @@ class PeHost(ObjectReader):
         optional = self.view.sub(at, size)
         magic = optional.u16(0)
         if magic == _PE32_PLUS:
-            self._base, directories = optional.u64(24), 108
+            self._base, directories = int.from_bytes(optional.read(24, 8), "little"), 108
         else:
             self._base, directories, self.pointer_size = optional.u32(28), 92, 4
         self.pointers_readable = magic in (_PE32, _PE32_PLUS)

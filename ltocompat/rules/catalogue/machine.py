@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import product
 
-from ltocompat.facts import horizon
-from ltocompat.facts.coherence import part_pair
+from ltocompat.facts import horizon, rows
+from ltocompat.facts.coherence import PartPair
 from ltocompat.facts.drivers import branch_end, branch_of, driver_branches
 from ltocompat.facts.toolkits import cuda_ptx, ptx_cuda
 from ltocompat.model.arch import Release
@@ -290,7 +290,7 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
     if headers is None or compiler is None:
         return
     where, release = headers
-    pair = part_pair("nvrtc", "headers")
+    pair = next(p for p in rows(PartPair) if (p.first, p.second) == ("nvrtc", "headers"))
     verdict = pair.verdict(compiler.release, release)
     if verdict is Verdict.OK:
         return
