@@ -16,12 +16,17 @@ from ltocompat.commands import audit, floor_setters
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.init import _Drafting
 from ltocompat.commands.link import _reason
+from ltocompat.commands.policy import gate
 from ltocompat.commands.policy.values import NO_POLICY
 from ltocompat.commands.selftest import _link
 from ltocompat.commands.survey import dataset
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.variants_of_files import _versions
+from ltocompat.files import first_bytes
+from ltocompat.files.archives import spool
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.files.output import name_beside
 from ltocompat.model.arch import Release, SmArch
@@ -36,7 +41,8 @@ from ltocompat.packages.index_answers import IndexFile
 from ltocompat.packages.values import Kind
 from ltocompat.packages.wheel_name import WheelName
 from ltocompat.rules import shipped_needs
-from ltocompat.rules.catalogue import machine
+from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
+from ltocompat.rules.catalogue import machine, package_contents
 from ltocompat.rules.message_values import _driver_suffices
 from ltocompat.rules.picked import Found
 from ltocompat.scan import module_reader, weigh, workers
@@ -257,3 +263,53 @@ def test_copies_are_counted_by_the_pair_of_their_libraries(monkeypatch: Patch) -
         weigh.Weigher._image(scale, Location(name), some(), some(stored_size=5), tally)
     assert copies == {(first, Location("a")): 10}
     assert (tally.copied_between, tally.copied_within, tally.images) == (15, 5, 4)
+
+
+@pytest.mark.parametrize(("more", "small"), [(0, True), (1, False)])
+def test_a_small_file_without_code_is_left_alone(more: int, *, small: bool) -> None:
+    assert holds_no_code(ByteView.of(b" " * (first_bytes._MOST + more))) == small
+
+
+@pytest.mark.parametrize(
+    ("tags", "told"),
+    [
+        (("py3-none-any",), False),
+        (("py2.py3-none-any",), True),
+        (("py3-none",), True),
+        (("py3--any",), True),
+        (("py3-none-any-",), True),
+        ((), True),
+    ],
+)
+def test_tags_that_are_none_or_of_another_file_are_told(
+    tags: tuple[str, ...], *, told: bool
+) -> None:
+    package = some(tags_inside=tags, tags=("py3-none-any",), name="a", path="a.whl")
+    assert bool([*package_contents._tags_disagree(package)]) == told
+
+
+@pytest.mark.parametrize("room", [-1, 0, 1])
+def test_members_are_kept_while_there_is_room(monkeypatch: Patch, room: int) -> None:
+    size = spool._LEAST_KEPT
+    monkeypatch.setattr(spool, "holds_alone", lambda _: True)
+    monkeypatch.setattr(spool, "_MOST_KEPT", 2 * size + room)
+    cache = spool.MemberCache()
+    for name, more in (("small", -1), ("a", 0), ("b", 0), ("c", 1)):
+        cache.keep(Location("x.whl", (name,)), ByteView.of(bytes(size + more)))
+    assert [place.members for place in cache._views] == [("a",), *([("b",)] if room >= 0 else [])]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "named"),
+    [("pyproject.toml", (), True), ("pyproject.toml", ("targets",), False), ("", (), False)],
+)
+def test_a_table_of_a_target_is_named_where_the_file_has_it(
+    monkeypatch: Patch, source: str, options: tuple[str, ...], *, named: bool
+) -> None:
+    target = some(name="prod")
+    finding = some(rule=TARGET_LEAVES_OPEN, remedy="add a driver")
+    monkeypatch.setattr(gate, "replace", lambda _, remedy: some(remedy=remedy))
+    policy = some(source=source, options=options, targets=(target,), prefix="tool.ltocompat.")
+    for asked, told in ((target, named), (some(name="other"), False)):
+        found = gate._with_table(finding, some(target=asked), policy)
+        assert ("[tool.ltocompat.targets.prod]" in found.remedy) == told
