@@ -261,6 +261,7 @@ def test_each_planted_loss_is_named_and_none_where_a_library_chooses_by_gpu(
         ("_ZN5prism10run_kernelEv", False),
         ("_ZN7cutlass6KernelILi128ELi64ENS_4arch4Sm80EEEvT2_", True),
         ("_ZN13cutlass_80_xyE", True),
+        ("_ZN10cudnn_fmha3bwd4fp1634cudnn_sm80_bprop_fmha_fp16_64x64xDEv", True),
         ("_Z10gemm_sm100v", True),
         ("_Z1kILN3foo3BarE12E9gemm_sm80EvT_", True),
         ("cutlass_80_tensorop_s1688gemm", True),

@@ -43,11 +43,12 @@ def names_an_arch(kernel: str) -> bool:
     ``cutlass_80_gemm`` has one; in ``_ZN7cutlass13device_kernel...`` and ``_ZN6search12...`` the
     number is the length of the next identifier (Itanium C++ ABI, 5.1).
     """
-    position, found = 2, OF_ARCH.search(kernel)
-    while found and kernel.startswith("_Z") and (length := _LENGTH.search(kernel, position)):
-        position = length.end() + int(length[0])
-        if OF_ARCH.search(kernel, length.end(), position):
+    rest, found = kernel[2:], OF_ARCH.search(kernel)
+    while found and kernel.startswith("_Z") and (length := _LENGTH.search(rest)):
+        end = length.end() + int(length[0])
+        if OF_ARCH.search(rest[length.end() : end]):
             return True
+        rest = rest[end:]  # a length may follow a digit of the identifier in front of it
     return bool(found) and not kernel.startswith("_Z")
 
 
