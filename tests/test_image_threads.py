@@ -84,14 +84,14 @@ def test_one_command_says_what_ended_each_thread(
     assert not wrong
 
 
-FOLDERS = ("/usr/local/cuda/compat", "/usr/local/cuda-12.9/compat", "/usr/local/cuda/lib64", "")
+FOLDERS = ("/usr/local/cuda/compat", "/usr/local/cuda-12.9/compat", "/opt/forward", "")
 
 
 @pytest.mark.slow
 def test_check_takes_the_libcuda_that_the_loader_of_the_image_finds(tmp_path: Path) -> None:
     """The look at its loader (``env --root``), which is held against LD_DEBUG, knows the answer."""
     path = tmp_path / "image.tar"
-    own = ("/usr/local/cuda-12.9/compat", "/usr/lib/x86_64-linux-gnu")
+    own = ("/usr/local/cuda-12.9/compat", "/usr/lib/x86_64-linux-gnu", "/opt/forward")
     for conf, searched, folder in itertools.product(FOLDERS, FOLDERS, own):
         files = {
             "/app/x.cubin": "cubin/nvrtc-12.4-sm_80.cubin",

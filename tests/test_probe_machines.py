@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import machines
 import pytest
+from every_case import every
 from libraries_made import build_libcuda, needs_gcc
-from machines import MULTIARCH, Recorded, shared
+from machines import CLOSED, MULTIARCH, Recorded, shared
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
@@ -19,6 +21,7 @@ from ltocompat.model.environment import (
     LocalGpu,
     UserDriver,
 )
+from ltocompat.rules.catalogue import found_about
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.driver_probe import ask
 from ltocompat.targets.machine.probe import probe
@@ -76,6 +79,43 @@ def test_a_copy_under_its_soname_is_told_by_its_siblings(tmp_path: Path) -> None
     (folder / "libcuda.so.1").unlink()
     (folder / "libcuda.so.570.86.15").rename(folder / "libcuda.so.1")
     assert str(user(probed(made)).version) == "570.86.15"
+
+
+FOLDERS = ("/usr/local/cuda-12.8/compat", "/opt/forward", "/opt/compat", "/srv/cuda-compat/lib")
+DRIVERS = {None: True, "570.86.15": False, "535.129.03": True, "580.95.05": True, "999.1.1": True}
+NAMED = ("libcuda.so.570.86.15", "libcuda.so.1", "libcuda.so.1.1")
+
+
+@every("kernel, by, name", itertools.product(DRIVERS, ["LD_LIBRARY_PATH", "ld.so.conf"], NAMED))
+def test_a_libcuda_in_front_is_told_by_what_it_is_and_not_by_the_name_of_its_folder(
+    tmp_path: Path, kernel: str | None, by: str, name: str
+) -> None:
+    """Drivers' own are of the kernel's version; without one, they lie where drivers put theirs."""
+    answers = []
+    for number, folder in enumerate(FOLDERS):
+        made = Recorded(tmp_path / f"{kernel} {by} {name} {number}")
+        made.environ["container"] = "image"
+        if kernel:
+            made.put("/proc/driver/nvidia/version", CLOSED.replace("535.129.03", kernel))
+        note = {"format": 1, "CUDA version": "12.8", "driver": [535, 550], "device": [1, 2]}
+        made.put(f"{folder}/{name}", shared("libcuda.so.1", note=note, needed=("libc.so.6",)))
+        if name != "libcuda.so.1":
+            made.link(f"{folder}/libcuda.so.1", name)
+        if by == "LD_LIBRARY_PATH":
+            made.environ[by] = folder
+        made.put("/etc/ld.so.conf", f"{folder}\n" if by == "ld.so.conf" else "")
+        found = probe(made.machine(cache=False))
+        told = user(found)
+        target = target_of(found)
+        problems = found_about("Environment", found)
+        bad = {each.rule: each.verdict for each in problems}
+        answers.append(
+            (told.is_compat, told.is_compat_package, target.compat and target.compat.values, bad)
+        )
+    assert all(answer == answers[0] for answer in answers[1:])
+    expected = DRIVERS[kernel]
+    assert answers[0][:2] == (expected, expected)
+    assert answers[0][2] == ((Release(12, 8),) if expected else None)
 
 
 @pytest.mark.parametrize("text", [b"{broken", b"[1]", b"", b"\xff" * 9, b"[" * 60_000])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct, field
 
 from ltocompat.model.arch import Release, SmArch
@@ -53,6 +55,16 @@ class Sibling(Struct, frozen=True):
     version: DriverVersion | None = None
 
 
+_OF_DRIVER = re.compile(
+    r"/(?:usr/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?(?:/(?:nvidia|tegra)(?:/.*)?)?", re.ASCII
+)
+
+
+def in_driver_folders(*paths: str) -> bool:
+    """Return whether files lie where drivers and container tools put libcuda."""
+    return all(_OF_DRIVER.fullmatch(path.rpartition("/")[0]) for path in paths)
+
+
 class UserDriver(Struct, frozen=True):
     """A copy of libcuda.
 
@@ -87,9 +99,8 @@ class UserDriver(Struct, frozen=True):
 
     @property
     def is_compat_package(self) -> bool:
-        """Return whether it lies where packages of cuda-compat put theirs."""
-        parts = (part for path in (self.path, self.real) for part in path.split("/"))
-        return self.is_compat and any(part.startswith(("compat", "cuda-compat")) for part in parts)
+        """Return whether it is one, and lies where no driver puts its own."""
+        return self.is_compat and not in_driver_folders(self.path, self.real)
 
     @property
     def missing(self) -> tuple[str, ...]:

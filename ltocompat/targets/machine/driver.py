@@ -26,6 +26,7 @@ from ltocompat.model.environment import (
     KernelDriver,
     Sibling,
     UserDriver,
+    in_driver_folders,
 )
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.generic import grouped
@@ -123,7 +124,9 @@ def describe(
     # A stub has names to link with, and calls nothing: its loader brings no library for it.
     plain = os.path.basename(real) in ("libcuda.so", LIBCUDA) and not real.startswith(WSL)
     stub = plain and version is None and not calls
-    compat = () if stub else _compat_reasons(path, real, version, kernel)
+    own = stub or real.startswith(WSL)
+    said = cuda or (note and note.cuda)
+    compat = () if own else _compat_reasons((path, real), version or said, kernel)
     pairs = zip(siblings, _SIBLINGS, strict=True)
     needed = [each for each, (_, since) in pairs if version and version.branch >= since]
     return UserDriver(
@@ -151,28 +154,34 @@ def _release(
         return cuda, "cuDriverGetVersion"
     if note and note.cuda:
         return note.cuda, "compatibility note"
+    if version and (branch := branch_cuda(version.branch)):
+        return branch, "driver branch"
     for path in paths:
         if named := _TOOLKIT_FOLDER.search(path):
             return Release.parse(named[1]), f"folder {named[0].strip('/')}"
-    branch = branch_cuda(version.branch) if version else None
-    return (branch, "driver branch") if branch else (None, None)
+    return None, None
 
 
 def _compat_reasons(
-    path: str, real: str, version: DriverVersion | None, kernel: KernelDriver | None
+    paths: tuple[str, ...], says: DriverVersion | Release | None, kernel: KernelDriver | None
 ) -> tuple[str, ...]:
-    """A note proves nothing here: the same file may be a driver's own."""
-    if real.startswith(WSL):
+    """Why a libcuda is not the kernel driver's own, whatever its folder is called.
+
+    A note proves nothing: the same file may be a driver's own.
+
+    Args:
+        paths: where it lies.
+        says: its version; else its CUDA release.
+        kernel: the driver in the kernel.
+    """
+    cuda = branch_cuda(kernel.version.branch) if kernel else None  # of a Jetson's nobody knows
+    beneath = kernel.version if kernel and isinstance(says, DriverVersion) else cuda
+    if says and beneath:
+        differs = f"it is {says}, and the kernel driver is {beneath}"
+        return () if says == beneath else (differs,)
+    if cuda or in_driver_folders(*paths):
         return ()
-    reasons = []
-    # "compat", "cuda-compat" of conda, "compat_orin".
-    parts = {part for text in (path, real) for part in os.path.dirname(text).split("/")}
-    named = sorted(part for part in parts if part.startswith(("compat", "cuda-compat")))
-    if named:
-        reasons.append(f"it lies in a folder called {named[0]}")
-    if kernel and version and version != kernel.version:
-        reasons.append(f"it is {version}, and the kernel driver is {kernel.version}")
-    return tuple(reasons)
+    return ("it lies in no folder of a driver",)
 
 
 def _sibling(machine: Machine, folder: str, name: str) -> Sibling:
@@ -198,9 +207,9 @@ def compat_folders(
         for inside in ("compat", "compat_orin")
     ]
     folders += [os.path.join(prefix, "cuda-compat")] if prefix else []
-    folders += [folder for folder in listed if "compat" in folder]
+    places = {machine.real(folder) for folder in folders}
     found = []
-    for folder in dict.fromkeys(machine.real(folder) for folder in folders):
+    for folder in dict.fromkeys((*map(machine.real, folders), *listed)):
         path = next(iter(machine.files(folder, LIBCUDA, "libcuda.so.*")), None)
         if path is None:
             continue
@@ -208,7 +217,9 @@ def compat_folders(
             copy = front
         else:
             copy = describe(machine, path, "not in front", kernel=kernel, problems=problems)
-        found.append(CompatFolder(copy, tuple(listed.get(folder, ())), copy is front))
+        # Of the driver's version it is the driver's, unless a package of cuda-compat waits there.
+        if copy.is_compat_package or (folder in places and copy is not front):
+            found.append(CompatFolder(copy, tuple(listed.get(folder, ())), copy is front))
     return tuple(found)
 
 
