@@ -25,6 +25,7 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "in a page": lambda text: f"<details><pre>\n{text.replace('<', '&lt;')}</pre></details>\n",
     "with single blanks": lambda text: "\n".join(" ".join(s.split()) for s in text.splitlines()),
     "in one line": lambda text: json.dumps(json.loads(text)) if text[0] == "{" else text,
+    "indented": lambda text: "".join(f"    {line}\n" for line in text.splitlines()),
     "behind a prompt": lambda text: f"user@host:~$ cat output\n{text}",
 }
 STRUCTURED = ("apiVersion", "{", "FROM", "# FROM", "name:", "channels:")
@@ -73,6 +74,9 @@ def test_outputs_are_read_or_what_they_do_not_tell_is_asked_for(
             continue  # blanks mean something there: it may be refused, and is never misread
         if "asks" in output:
             assert output["asks"] in answer, output["address"]
+            if "driver" in output:
+                (target,) = parse(["smi=machine,gpu=sm_75"], where=str(tmp_path))
+                assert facts(target) == expected(output | {"sms": [75]}), output["address"]
             continue
         assert not isinstance(answer, str), (output["address"], answer)
         (target,) = answer
@@ -184,7 +188,7 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
         ("smi=smi.txt,nodes=nodes.json", "nodes and smi both name the machines"),
         ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
-        ("cut.txt", "has a line about a GPU that can't be read; give gpu= as well"),
+        ("cut.txt", "has a line about a GPU that can't be read; give driver= and gpu= instead"),
         ("cut.json", "is not whole JSON"),
         (
             "image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
@@ -293,6 +297,12 @@ def test_a_dockerfile_is_its_last_stage(
     assert target.driver.values == read_container(container, "").values
     known = facts(target)
     assert (known["nvrtc"], known["nvjitlink"]) == (nvrtc, nvjitlink)
+
+
+def test_the_model_of_a_processor_is_no_gpu(tmp_path: Path) -> None:
+    """collect_env has the lines of lscpu."""
+    text = next(each["text"] for each in OUTPUTS if "Nvidia driver version" in each["text"])
+    assert told(tmp_path, f"{text}Model:                              85\n") == told(tmp_path, text)
 
 
 @pytest.mark.parametrize("key", ["driver=550.54.14", "container=cuda>=12.4"])

@@ -48,7 +48,7 @@ def read_table(lines: Sequence[str]) -> Iterator[Node]:
     smi, driver = heads[0].groups()
     rows = [match for line in lines if (match := _ROW.match(line))]
     if len(rows) < sum(re.search(_BUS, line) is not None for line in lines):
-        raise UsageError("has a line about a GPU that can't be read; give gpu= as well")
+        raise UsageError("has a line about a GPU that can't be read; give driver= and gpu= instead")
     system = "windows" if _WINDOWS & {row["mode"] for row in rows} else ""
     system = system or ("wsl2" if smi != driver and _OF_WINDOWS.fullmatch(driver) else "")
     yield _node(driver, [(row["name"], "") for row in rows], system)
@@ -76,9 +76,7 @@ def read_report(lines: Sequence[str]) -> Iterator[Node]:
     names = values.get("product_name", [])
     attached = values.get("attached_gpus", [""])[0]
     if attached.isdecimal() and attached != str(len(names)):
-        raise UsageError(
-            f"shows {len(names)} of {attached[:20]} GPUs; give the whole report, or gpu= as well"
-        )
+        raise UsageError(f"shows {len(names)} of {attached[:20]} GPUs; give the whole report")
     system = "wsl2" if "Enabled" in values.get("persistence_mode", ()) else "windows"
     system = system if any(_WINDOWS & {*several} for several in values.values()) else ""
     yield _node(drivers[0], [(name, "") for name in names], system)

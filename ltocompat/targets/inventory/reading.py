@@ -26,7 +26,8 @@ from ltocompat.targets.text_file import naming, read_text
 from ltocompat.targets.versions.drivers import later
 
 _READ_BY = {
-    "smi": "output of nvidia-smi (also with -q, -x, -L, --query-gpu) or torch.utils.collect_env",
+    "smi": "output of nvidia-smi (also with -q, -x, -L, --query-gpu, --version) or "
+    "torch.utils.collect_env, /proc/driver/nvidia/version, modinfo, or packages (dpkg -l, rpm -qa)",
     "nodes": "output of kubectl get nodes -o json (or yaml, --show-labels) or scontrol show node",
     "slurm": "output of scontrol show node",
     "image": "a Dockerfile or an image of nvidia/cuda with its tag",
@@ -93,6 +94,8 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
     lines = list(budget.timed(plain_lines(text)))
     forms = (read for keys, fits, read in _FORMS if asked in ("", *keys) and fits(lines))
     found = [list(read(lines)) for read in forms]
+    if not found and asked in ("", "smi") and collect_env.names_driver(lines):
+        return list(collect_env.read_collected(lines))
     if found:
         _agree(found)
         return found[0]
