@@ -48,6 +48,8 @@ def rules(result: Result, verdict: Verdict = Verdict.FAIL) -> set[str]:
         ("cubin/nvrtc-12.4-sm_80.cubin", "driver=595,compat=13.0,gpu=a100", "CMP-03", "803"),
         # nixos-hardware issue 1880: V100 on driver 590
         ("cubin/nvrtc-12.9-sm_70.cubin", "driver=590,gpu=v100", "DRV-04", "580"),
+        # The libcuda of cuda-compat has dropped it, whatever the kernel driver still runs.
+        ("cubin/nvrtc-12.9-sm_70.cubin", "driver=535,compat=13.1,gpu=v100", "DRV-04", "580"),
         # pytorch issue 149845: nothing for Blackwell
         ("cubin/nvrtc-13.0-sm_90a.cubin", "driver=580.95.05,gpu=b200", "SASS-06", "209"),
         # legion issue 1690: SASS of CUDA 13 on a driver of CUDA 12

@@ -80,7 +80,7 @@ def test_one_command_says_what_ended_each_thread(
         capsys.readouterr()
         if (told and failed and cured) is ("missed" in thread):
             wrong.append((thread["address"], code, told, failed, cured, text))
-    assert len(THREADS) == 37
+    assert len(THREADS) == 42
     assert not wrong
 
 

@@ -126,20 +126,18 @@ def main() -> None:
     sys.exit(code)
 
 
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3  # mallopt(3)
+# mallopt(3): M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD, in bytes.
+_KEPT = {-3: 32 << 20, -1: 64 << 20, -2: 8 << 20}
 
 
 def _keep_freed_memory() -> None:
     """Let buffers take what others freed: fresh pages of the system cost a third of reading."""
-    if sys.platform != "linux":
-        return
     import ctypes
 
-    with suppress(OSError, AttributeError):  # a C library without it, such as musl
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_M_MMAP_THRESHOLD, 32 << 20)
-        mallopt(_M_TRIM_THRESHOLD, 64 << 20)
-        mallopt(_M_TOP_PAD, 8 << 20)
+    # Windows has no such function, nor musl and macOS.
+    with suppress(OSError, AttributeError, TypeError):
+        for option, size in _KEPT.items():
+            ctypes.CDLL(None).mallopt(option, size)
 
 
 def _complete() -> int:

@@ -178,16 +178,19 @@ def kernel_knows(number: int) -> Versions:
     return Versions(Component.KERNEL, text, Verdict.FAIL, (span,), of_gpu=True)
 
 
-def kernel_still_serves(number: int) -> Versions:
-    """A kernel driver that has not dropped GPUs of this compute capability (10 * major + minor)."""
+def driver_still_serves(number: int) -> Versions:
+    """A driver that has not dropped GPUs of this compute capability (10 * major + minor).
+
+    With cuda-compat in front, its libcuda: that is the newer half of the two.
+    """
     row = gpus.sm(number)
     last = row.last_branch if row else None
     if last is None:
-        return Versions(Component.KERNEL, "any", Verdict.OK, of_gpu=True)
+        return Versions(Component.DRIVER, "any", Verdict.OK, of_gpu=True)
     later = map(DriverVersion, zip(itertools.count(last + 1), strict=False))  # 581 is of R580
     first = next(version for version in later if drivers.branch_of(version) > last)
     spans = ((first, Verdict.FAIL),)
-    return Versions(Component.KERNEL, f"<= {last}", Verdict.OK, spans, of_gpu=True)
+    return Versions(Component.DRIVER, f"<= {last}", Verdict.OK, spans, of_gpu=True)
 
 
 class CompatCondition(Constraint, frozen=True):

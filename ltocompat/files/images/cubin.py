@@ -274,11 +274,10 @@ def early_api_versions(data: bytes) -> frozenset[int] | None:
     sections again, and the ``.nv.info`` sections in front of the code: so it is known how many
     there must be. None when not all of them are within ``data``.
     """
-    behind = memoryview(data)[HEAD_SIZE + 1 :]
-    symbols = occurrences(_NAMES_BEGIN, behind)
-    if not data.startswith(_NAMES_BEGIN, HEAD_SIZE) or not symbols:
+    symbols = data.find(_NAMES_BEGIN, HEAD_SIZE + 1)
+    if not data.startswith(_NAMES_BEGIN, HEAD_SIZE) or symbols < 0:
         return None
-    expected = len(occurrences(_INFO_NAME, behind[: symbols[0]]))
+    expected = data.count(_INFO_NAME, HEAD_SIZE + 1, symbols)
     found = [
         int.from_bytes(data[at + 4 : at + 8], "little")
         for at in occurrences(_API_VERSION_RECORD, data)

@@ -12,8 +12,8 @@ from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.constraints import (
     DriverOfWriter,
     driver_of_major,
+    driver_still_serves,
     kernel_knows,
-    kernel_still_serves,
 )
 from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 
@@ -82,7 +82,7 @@ def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
     """Newer drivers ignore GPUs that NVIDIA has dropped."""
     if subject.picked:
         yield Requirement(
-            kernel_still_serves(subject.gpu.arch.number), image_helpers.real(subject.gpu)
+            driver_still_serves(subject.gpu.arch.number), image_helpers.real(subject.gpu)
         )
 
 

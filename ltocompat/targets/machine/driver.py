@@ -125,7 +125,7 @@ def describe(
     plain = os.path.basename(real) in ("libcuda.so", LIBCUDA) and not real.startswith(WSL)
     stub = plain and version is None and not calls
     own = stub or real.startswith(WSL)
-    said = cuda or (note and note.cuda)
+    said = cuda or (note.cuda if note else None)
     compat = () if own else _compat_reasons((path, real), version or said, kernel)
     pairs = zip(siblings, _SIBLINGS, strict=True)
     needed = [each for each, (_, since) in pairs if version and version.branch >= since]
