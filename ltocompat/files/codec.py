@@ -28,7 +28,6 @@ _WHOLE = 128 << 10
 # The first blocks of most frames are shorter than a read of a prefix.
 _FIRST_READ = 8 << 10
 READ = 256 << 10
-_HEADERS_READ = 64 << 10
 """Bytes of compressed code that are read at a time, at most."""
 _ZSTD_BLOCK = 128 << 10
 # What both formats decode to at least in a second, bytes; and how much before a look at the clock.
@@ -269,7 +268,7 @@ def _zstd_blocks_end(view: ByteView, position: int, budget: Budget) -> int:
         at = position - start
         if at + _ZSTD_BLOCK_HEADER > len(window):
             budget.check_time()
-            window, start, at = view.peek(position, _HEADERS_READ), position, 0
+            window, start, at = view.peek(position, READ // 4), position, 0
         if len(window) < _ZSTD_BLOCK_HEADER:
             raise Malformed(f"a Zstandard frame runs past the end at {position:#x}")
         block = int.from_bytes(window[at : at + _ZSTD_BLOCK_HEADER], "little")

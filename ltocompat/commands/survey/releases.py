@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -26,29 +28,8 @@ from ltocompat.model.target import DriverVersion, System
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.packages.values import Package
 
-# Of all files of a release for that machine the greatest floor counts; an unknown one is above all.
-_RELEASES = r"""
-SELECT version FROM distributions JOIN needs USING (sha256)
-WHERE lower(regexp_replace(project, '[-_.]+', '-', 'g')) = $project
-  AND what = 'floor' AND component = $component AND arch IS NOT NULL AND version IS NOT NULL
-  AND (len($archs) = 0 OR list_contains($archs, arch))
-  AND len(list_filter(platforms, lambda name: regexp_matches(name, $others))) = 0
-GROUP BY version
-HAVING count(DISTINCT arch) >= len($archs) AND bool_and(least IS NOT NULL) AND ($below IS NULL
-  OR max(list_transform(regexp_extract_all(least, '[0-9]+'), lambda text: text::BIGINT)) < $below)
-"""
-
+_QUERIES = tomllib.loads((pkgutil.get_data(__name__, "releases.toml") or b"").decode())
 _OTHERS = {"x86_64": "^win|aarch64", "aarch64": "^win|x86_64|^linux-64"}  # tags, conda's folders
-
-# The files of a release for that machine, which are for several Pythons.
-_NEEDS = r"""
-SELECT component, arch, served_by, least, "constraint", rule, subject, needs.modules, example,
-  filename FROM distributions LEFT JOIN needs USING (sha256)
-WHERE lower(regexp_replace(project, '[-_.]+', '-', 'g')) = $project AND version = $version
-  AND status <> 'failed' AND what IS DISTINCT FROM 'library'
-  AND len(list_filter(platforms, lambda name: regexp_matches(name, $others))) = 0
-ORDER BY filename
-"""
 
 
 class Releases:
@@ -96,7 +77,7 @@ class Releases:
             "others": _OTHERS[system.machine],
         }
         with opened(self._dataset) as database:
-            rows = database.execute(_RELEASES, asked).fetchall()
+            rows = database.execute(_QUERIES["newest"], asked).fetchall()
         found = []
         for (version,) in rows:
             with suppress(InvalidVersion):
@@ -119,7 +100,7 @@ class Releases:
             "others": _OTHERS[system.machine],
         }
         with opened(self._dataset) as database:
-            rows = database.execute(_NEEDS, known).fetchall()
+            rows = database.execute(_QUERIES["needs"], known).fetchall()
         asked = tuple(
             Asked(part, constraint, rule, subject, "", "", modules, Location.parse(example))
             for part, _, _, _, constraint, rule, subject, modules, example, _ in rows

@@ -28,16 +28,11 @@ _PLATFORM = re.compile(r"(?:OS|Python platform) *: *(.*)")
 
 def is_collected(lines: Sequence[str]) -> bool:
     """Return whether lines are of collect_env, or list GPUs with their UUIDs."""
-    stripped = map(str.strip, lines)
-    return any(line.startswith(_MARKS) or _LISTED.match(line) for line in stripped)
+    return any(line.startswith(_MARKS) or _LISTED.match(line) for line in map(str.strip, lines))
 
 
-def names_driver(lines: Sequence[str]) -> bool:
-    """Return whether a line names a driver, as its kernel or a package manager does."""
-    return bool(_naming_driver(lines))
-
-
-def _naming_driver(lines: Sequence[str]) -> list[re.Match[str]]:
+def naming_driver(lines: Sequence[str]) -> list[re.Match[str]]:
+    """What names a driver as its kernel module or a package manager does; none: nothing."""
     text = "\n".join(filter(None, map(str.strip, lines)))
     patterns = (row["pattern"] for row in own_table("driver_lines")["line"])
     found = (list(re.finditer(rf"^(?:{each})$", text, re.MULTILINE)) for each in patterns)
@@ -48,7 +43,7 @@ def read_collected(lines: Sequence[str]) -> Iterator[Node]:
     """The machine, and the CUDA libraries among its packages."""
     lines = [line.strip() for line in lines if line.strip()]
     named = [match[1].strip() for line in lines if (match := _DRIVER.fullmatch(line))][:1]
-    naming = _naming_driver(lines) if not any(map(DRIVER.fullmatch, named)) else []
+    naming = naming_driver(lines) if not any(map(DRIVER.fullmatch, named)) else []
     told = [match.groupdict() for match in naming]
     drivers = [*dict.fromkeys(each["driver"] for each in told)] or named
     gpus = [match[1].partition(" (UUID")[0] for line in lines if (match := _GPU.fullmatch(line))]
@@ -59,11 +54,9 @@ def read_collected(lines: Sequence[str]) -> Iterator[Node]:
     platform = " ".join(match[1] for line in lines if (match := _PLATFORM.fullmatch(line)))
     system = _system(" ".join((platform, *(match[0] for match in naming))))
     of_windows = any((each.get("smi") or each["driver"]) != each["driver"] for each in told)
+    driver = next(filter(DRIVER.fullmatch, drivers), "")
     yield Node(
-        {
-            "driver": next(filter(DRIVER.fullmatch, drivers), ""),
-            "os": "wsl2" if of_windows else system,
-        },
+        {"driver": driver, "os": "wsl2" if of_windows else system},
         tuple((gpu, "") for gpu in gpus) or (UNTOLD,),
         pins=tuple(pin for pin in pins if pin.part),
         problem=f"it names drivers {' and '.join(drivers)}" if len(drivers) > 1 else "",

@@ -94,7 +94,7 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
     lines = list(budget.timed(plain_lines(text)))
     forms = (read for keys, fits, read in _FORMS if asked in ("", *keys) and fits(lines))
     found = [list(read(lines)) for read in forms]
-    if not found and asked in ("", "smi") and collect_env.names_driver(lines):
+    if not found and asked in ("", "smi") and collect_env.naming_driver(lines):
         return list(collect_env.read_collected(lines))
     if found:
         _agree(found)
