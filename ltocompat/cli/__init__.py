@@ -126,18 +126,15 @@ def main() -> None:
     sys.exit(code)
 
 
-# mallopt(3): M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD, in bytes.
-_KEPT = {-3: 32 << 20, -1: 64 << 20, -2: 8 << 20}
-
-
 def _keep_freed_memory() -> None:
     """Let buffers take what others freed: fresh pages of the system cost a third of reading."""
     import ctypes
 
     # Windows has no such function, nor musl and macOS.
     with suppress(OSError, AttributeError, TypeError):
-        for option, size in _KEPT.items():
-            ctypes.CDLL(None).mallopt(option, size)
+        # mallopt(3): M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD, in MiB.
+        for option, size in ((-3, 32), (-1, 64), (-2, 8)):
+            ctypes.CDLL(None).mallopt(option, size << 20)
 
 
 def _complete() -> int:
