@@ -95,7 +95,7 @@ def test_a_finding_about_several_libraries_is_one_exception(folder: Path, capsys
     assert ignored["asks"] == ["libcublas 12", "libcufft 11"]
     capsys.readouterr()
     assert run(["audit", name]) == 0
-    assert "no finding needs it" not in capsys.readouterr().out
+    assert "no finding needs this" not in capsys.readouterr().out
 
 
 @pytest.fixture

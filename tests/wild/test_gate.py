@@ -71,7 +71,7 @@ def test_without_a_policy_cusparse_fails_and_with_the_line_to_paste_it_passes(
     assert run(["audit", str(wheel)]) == 1
     out = capsys.readouterr().out
     assert out.startswith("audit failed: the metadata allow nvidia-nvjitlink 13.0, but LTO-IR")
-    found = re.search(r"what to do: write (Requires-Dist: nvidia-nvjitlink>=[0-9.]+,<14)", out)
+    found = re.search(r"fix: write (Requires-Dist: nvidia-nvjitlink>=[0-9.]+,<14)", out)
     assert found
     edits = {"METADATA$": replaced("Requires-Dist: nvidia-nvjitlink", found[1])}
     assert run(["audit", str(rewritten(wheel, folder, edits))]) == 0

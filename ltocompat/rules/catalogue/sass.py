@@ -161,7 +161,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         return Verdict.UNKNOWN, text, "; its symbols and relocations"
     if image.has_kernels is False:
         text = (
-            "it has no kernels: lazy loading (the default since CUDA 12.2) accepts it, and eager "
+            "without kernels, lazy loading (the default since CUDA 12.2) accepts it, but eager "
             "loading may refuse it (error 200)"
         )
         return Verdict.UNKNOWN, text, "; its symbols"
