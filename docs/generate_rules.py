@@ -242,17 +242,19 @@ def _logs() -> Iterator[tuple[str, str]]:
 
 
 def _tests(rule_id: str) -> str:
-    """The tests in which it strikes and in which it spares."""
+    """The tests in which the rule is reported, and in which it is not."""
     for word in ("strikes", "spares"):
         if (rule_id, word) not in _cases():
             sys.exit(f'no test has @{word}("{rule_id}"); see "Add a rule" in CONTRIBUTING.md')
     strikes, spares = (_test(_cases()[rule_id, word]) for word in ("strikes", "spares"))
-    return f"one in which it is reported: {strikes}; one in which it is not: {spares}"
+    if strikes == spares:
+        return f"{strikes} checks a case with this finding and a case without it"
+    return f"{strikes} checks a case with this finding; {spares} checks a case without it"
 
 
 def _test(name: str) -> str:
     file, _, test = name.partition("::")
-    return f"`tests/{file}.py` ({_plain(test.removeprefix('test_').replace('_', ' '))})"
+    return f"`tests/{file}.py::{test}`"
 
 
 @functools.cache

@@ -35,8 +35,9 @@ class Typed(Struct, frozen=True):
     """What only a command line has.
 
     Attributes:
-        words: A rule (PTX-01), an error (209, CUDA_ERROR_...), its text, - to read the text, or a
-            topic (LTO-IR, forward compatibility, -dlto); then files in which to look for the cause.
+        words: A rule (PTX-01), an error (209, CUDA_ERROR_...), its text, or a topic (LTO-IR,
+            forward compatibility, -dlto); - reads the text from standard input. Files after it are
+            searched for the cause.
         full: Also show the whole catalogue text of the rules.
     """
 

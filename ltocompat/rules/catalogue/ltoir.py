@@ -167,7 +167,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         if _suffix_matches(code, subject.gpu.arch, subject.linker):
             continue
         only = "it links only if it uses no instruction that needs the suffix: a trial link decides"
-        but = f"it links, unless it was compiled for {code} (its bytes don't show it); then {only}"
+        but = f"it links, unless it was compiled for {code} (which no byte shows); then {only}"
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",

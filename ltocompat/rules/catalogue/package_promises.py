@@ -391,9 +391,9 @@ def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
             name = posixpath.basename(host.place.innermost)
             yield Problem(
                 Verdict.FAIL,
-                f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, but none of the "
-                f"libraries that it needs loads librt: with a glibc before 2.34, which {old[0]} "
-                f"allows, {name} fails to load",
+                f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, but neither it "
+                f"nor its libraries load librt: {old[0]} allows a glibc before 2.34, with which "
+                f"{name} fails to load",
                 f"link it with -lrt, or run patchelf --add-needed librt.so.1 {name}",
                 str(host.place),
                 subject=f"librt of {name}",
