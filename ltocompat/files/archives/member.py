@@ -73,7 +73,7 @@ class Names:
         if _leads_out(name):
             problems.append(_LEADS_OUT)
         if "\0" in name:
-            problems.append("its name holds a NUL byte, where some unpackers end it")
+            problems.append("its name holds a NUL byte, and some unpackers cut the name there")
         if len(name) > _LONGEST:
             problems.append(f"its name of {len(name)} characters is longer than any system takes")
             name = f"{name[:100]}..."

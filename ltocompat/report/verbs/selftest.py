@@ -51,7 +51,7 @@ def _told(steps: list[SelfTestStep]) -> str:
             return f"this machine stops at {step.name}{way}: {step.detail}"
     missing = [step for step in steps if step.result == "missing"]
     if not missing:
-        return "this machine compiles, links, loads and runs PTX and LTO-IR, with the right numbers"
+        return "this machine compiles, links, loads and runs PTX and LTO-IR, with correct results"
     if any(step.name == "run" for step in steps):
         end = "not everything was tried"
     elif any(step.name == "link" for step in steps):

@@ -146,7 +146,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     reasons = [*grouped((image, f"{image} {reason}") for image, _, reason in excluded).values()]
     listed = "; ".join(told[0] for told in reasons[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
-    hollow = f"; the kernels of {empty[0]} only return" if empty else ""
+    hollow = f"; the kernels of {empty[0]} only return and do nothing" if empty else ""
     return finding_by_engine(
         ABSENT_FROM_DEVICE_LINK if objects else by_route,
         Verdict.UNKNOWN if open_ else Verdict.FAIL,
@@ -236,7 +236,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
     finding = finding_by_engine(
         NOTHING_SERVES,
         Verdict.FAIL,
-        "on each GPU of the target, a library has no code: {1} has none for {0}".format(
+        "no GPU of the target has code in every library: {1} has none for {0}".format(
             *_gpus_and_libraries(partly)
         )
         if partly
