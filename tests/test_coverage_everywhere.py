@@ -215,6 +215,45 @@ def test_an_image_without_the_kernels_of_its_neighbours_serves_nothing(
     assert not [each for each in result.findings if each.rule == "IMG-04"]
 
 
+_PICKED_FIRST = {
+    "a100": (("sass", 80), ("ptx", 80)),
+    "h100": (("sass", 90), ("ptx", 90), ("ptx", 80)),
+}
+_CODE = {
+    ("sass", 80): st.sampled_from((True, None)),
+    ("sass", 90): st.just(True),
+    ("ptx", 80): st.sampled_from((True, False, None)),
+    ("ptx", 90): st.sampled_from((True, False, None)),
+}
+
+
+@needs_gcc
+@given(images=st.fixed_dictionaries({}, optional=_CODE).filter(bool), linked=st.booleans())
+@example(images=_LEFT_OUT, linked=False)
+@example(images={("sass", 80): True, ("ptx", 90): None}, linked=True)
+@settings(max_examples=40, deadline=None)
+def test_a_gpu_without_the_kernels_that_others_get_of_a_file_is_served_nothing(
+    images: Images, linked: bool
+) -> None:
+    """Neither a library nor a bare file is ok where its kernels are left out or only return."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.fatbin"
+        path.write_bytes(guarded_region("saxpy", images))
+        if linked:
+            path = library_of(Path(folder) / "x.so", [path.read_bytes()])
+        targets = [f"driver=595.45.04,gpu={gpu}" for gpu in _PICKED_FIRST]
+        results = {str(each.gpu): each for each in ltocompat.check(path, targets) if each.gpu}
+        (required,) = ltocompat.require(path)
+    for number, gpu in ((80, "a100"), (90, "h100")):
+        picked = next((each for each in _PICKED_FIRST[gpu] if each in images), None)
+        launched = picked is not None and images[picked]
+        served = bool(launched) if any(images.values()) else picked is not None
+        assert (results[gpu].verdict < ltocompat.Verdict.UNKNOWN) is served, (gpu, results[gpu])
+        if any(images.values()):
+            (how,) = (each.how for each in required.services if each.number == number)
+            assert (how != "none") is served
+
+
 @needs_gcc
 def test_kernels_for_a_family_alone_are_not_lost_where_an_image_leaves_them_out(
     tmp_path: Path,

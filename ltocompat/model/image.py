@@ -254,8 +254,8 @@ class Module(Tabular, frozen=True):
         registered: the CUDA runtime loads it (a wrapper points at it); None when not known.
         images: the images, in file order, a tuple unless there are thousands; empty for an empty
             region.
-        guarded: kernels of one image only return, and those of another do more; False unless one
-            that a driver picks only returns.
+        guarded: one image has no kernels, or they only return, and kernels of another do more;
+            known where a driver picks the former.
     """
 
     row_columns: ClassVar[str] = f"{WHERE} section registered images=image_count"

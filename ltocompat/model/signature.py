@@ -100,7 +100,7 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         needs_device_link: it lies in a relocatable object that no device link has used yet.
         behind_first: it lies there behind another region, where no linker looks.
         shipped_major: of nvJitLink, with which NVIDIA ships the library of CUDA that it lies in.
-        guarded: kernels of one image only return, and those of another do more.
+        guarded: one image has no kernels, or they only return, and kernels of another do more.
     """
 
     images: tuple[ImageSignature, ...]
@@ -122,7 +122,7 @@ def module_signature(module: Module) -> ModuleSignature:
 
 def image_signature(image: Image) -> ImageSignature:
     """The traits of an image."""
-    kernels = None if image.kernels is None else bool(image.kernels) and not image.empty_kernels
+    kernels = None if image.kernels is None else bool(image.kernels)
     cubin = image.cubin
     return ImageSignature(
         image.kind,
@@ -138,7 +138,7 @@ def image_signature(image: Image) -> ImageSignature:
         len(image.place.entry) > 1,
         image.kind_number is not None,
         image.debug,
-        kernels,
+        False if image.empty_kernels else kernels,
         image.empty_kernels,
         image.symbols,
         image.options if image.kind is ImageKind.LTOIR else None,

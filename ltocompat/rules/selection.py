@@ -25,7 +25,7 @@ class SelectionFailure(enum.StrEnum):
     LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
     EMPTY = "it holds no image"
     FINAL = "its code for this GPU is final SASS, which linkers refuse"
-    GUARDED = "its kernels only return on this GPU, but do more on other GPUs"
+    GUARDED = "its kernels are left out or only return on this GPU, but do more on other GPUs"
     OTHER_KIND = "its only image for this GPU is of a kind that ltocompat doesn't check"
 
 
@@ -87,7 +87,7 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
         # A library knows Orin from a desktop GPU: cuFFT 12.5 has 155 cubins for sm_87 alone.
         return Pick((), SelectionFailure.NOT_FOR_GPU)
     best = _driver_choice(final, gpu)
-    if best is not None and best.empty_kernels and signature.guarded:
+    if best is not None and best.has_kernels is False and signature.guarded:
         return Pick((), SelectionFailure.GUARDED)
     if best is not None:
         return Pick((best,))

@@ -244,8 +244,7 @@ def _floor_of(name: str) -> Release | None:
     version = linker_imports.version_of(name)
     least = floors.linker("linked-ltoir") if linker_imports.wants_ltoir(name) else None
     if version is None and least is None:
-        plain = linker_imports.is_plain(name)
-        return floors.linker("unversioned-symbols") if plain else None
+        return floors.linker("unversioned-symbols") if linker_imports.is_plain(name) else None
     return max(release for release in (version, least) if release is not None)
 
 

@@ -23,8 +23,7 @@ _TOOL_ROLES = (
 @lru_cache(maxsize=1024)
 def tool_role(tool: str) -> Role:
     """The role of a tool that names itself in a note."""
-    found = (role for start, role in _TOOL_ROLES if tool.startswith(start))
-    return next(found, Role.COMPILER)
+    return next((role for start, role in _TOOL_ROLES if tool.startswith(start)), Role.COMPILER)
 
 
 @lru_cache(maxsize=1024)

@@ -101,7 +101,7 @@ class ModuleReader(Struct):
         for number in hollow if module.guarded else ():
             image = images.get(number, module.images[number])
             images[number] = replace(image, empty_kernels=True)
-        _read_beside_empty(stored, module, images)
+        module = replace(module, guarded=module.guarded or _loses_kernels(stored, module, images))
         picked = with_symbols(stored, module, symbols, images)
         if not kernels.any_of:
             return PartialModule(picked)
@@ -121,13 +121,21 @@ class ModuleReader(Struct):
         return partial.looked
 
 
-def _read_beside_empty(stored: StoredModule, module: Module, read: dict[int, Image]) -> None:
-    """Look for kernels in all images where one has none: does its GPU lose what they have?"""
-    if any(image.kernels == () for image in read.values()):
-        for number, image in enumerate(module.images):
-            unread = image.kind in KERNEL_KINDS and image.kernels is None and number not in read
-            if unread and not _surely_has_kernels(stored.images[number]):
+def _loses_kernels(stored: StoredModule, module: Module, read: dict[int, Image]) -> bool:
+    """Return whether an image has no kernels and another has some that do more than return.
+
+    Where one has none, all others are read but for large ones, which have some.
+    """
+    if all(image.kernels != () for image in read.values()):
+        return False
+    large = False
+    for number, image in enumerate(module.images):
+        if image.kind in KERNEL_KINDS and image.kernels is None and number not in read:
+            large = large or _surely_has_kernels(stored.images[number])
+            if not _surely_has_kernels(stored.images[number]):
                 read[number] = _counted(stored.images[number], image)
+    known = (*module.images, *read.values())
+    return large or any(image.kernels and not image.empty_kernels for image in known)
 
 
 def _any_kernels(

@@ -372,8 +372,7 @@ class _Headers(Struct):
             except Malformed as error:
                 yield Skipped(self._place, f"what it says is not applied: {error}", header.size)
                 return
-            changed = self._for_all if header.type == _PAX_GLOBAL else self._for_next
-            changed.update(records)
+            (self._for_all if header.type == _PAX_GLOBAL else self._for_next).update(records)
 
 
 def file_of(

@@ -284,8 +284,7 @@ def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
             if host.format != "ELF" or not files:
                 continue
             if not any(map(_FOLDERS_OF_CONDA.fullmatch, _searched(host, shipped.package))):
-                verdict = Verdict.UNKNOWN
-                yield _runpath_problem(host, files[0], "lib", shipped.package, verdict)
+                yield _runpath_problem(host, files[0], "lib", shipped.package, Verdict.UNKNOWN)
                 break
 
 

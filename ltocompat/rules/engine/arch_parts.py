@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ModuleSignature
@@ -81,7 +83,8 @@ def picks_no_kernels(signature: ModuleSignature, number: int) -> bool:
 
     If it does for one architecture that is asked for, all images of the module were read.
     """
-    return any(image.has_kernels is False for image in pick_for_driver(signature, number).images)
+    pick = pick_for_driver(replace(signature, guarded=False), number)
+    return any(image.has_kernels is False for image in pick.images)
 
 
 def archs_of(signature: ModuleSignature) -> frozenset[int]:

@@ -53,7 +53,7 @@ from ltocompat.rules.rule import Problem
 from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
-_WRITE_BODIES = "compile the kernels' bodies for this GPU, too: see the uses of __CUDA_ARCH__"
+_WRITE_BODIES = "compile the kernels, with bodies, for this GPU, too: see the uses of __CUDA_ARCH__"
 
 
 def artifact_findings(
@@ -126,7 +126,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         (str(image), *exclusion(image, gpu, each.route))
         for each in judged
         for image in dict.fromkeys(each.group.signature.images)
-        if image.empty_kernels or each.module_verdict.why != SelectionFailure.GUARDED
+        if image.has_kernels is False or each.module_verdict.why != SelectionFailure.GUARDED
     ]
     obstacles = {rule_id for _, rule_id, _ in excluded}
     (only,) = obstacles if len(obstacles) == 1 else (NOTHING_SERVES,)
@@ -257,8 +257,9 @@ def exclusion(image: ImageSignature, gpu: Gpu, route: Route) -> tuple[str, str]:
             return rule.id, reason
     if image.kind is ImageKind.LTOIR and route is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"
-    launched = "has kernels that only return, so that launches do nothing"
-    return NOTHING_SERVES, launched if image.empty_kernels else "is not picked"
+    if image.empty_kernels:
+        return NOTHING_SERVES, "has kernels that only return, so that launches do nothing"
+    return NOTHING_SERVES, "is not picked" if image.has_kernels else "has no kernels"
 
 
 def left_open(

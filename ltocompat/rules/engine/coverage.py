@@ -96,8 +96,7 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
     served = [archs_of(group.signature) for group in groups]
     kinds = [(gpu.arch.number, _of_kind(gpu, groups)) for gpu in asked]
     uneven = any(
-        not archs.isdisjoint(kind)
-        and (number not in archs or picks_no_kernels(group.signature, number))
+        number not in archs and not archs.isdisjoint(kind)
         for archs, group in zip(served, groups, strict=True)
         for number, kind in kinds
         if not tied_by_suffix(group.signature, number)
@@ -313,8 +312,7 @@ def _counts(group: ModuleGroup) -> bool:
 
 
 def _serving(each: GroupVerdict) -> bool:
-    found = each.module_verdict
-    return each.for_gpu and found.how != "damaged" and not found.without_kernels
+    return each.for_gpu and each.module_verdict.how != "damaged"
 
 
 def _of_kind(gpu: Gpu, groups: Iterable[ModuleGroup]) -> frozenset[int]:

@@ -34,8 +34,7 @@ _LONGEST = 300
 @functools.cache
 def _table() -> dict[str, Any]:
     """What of the user's environment is passed on, and the causes of failures: our own table."""
-    data = pkgutil.get_data(__name__, "installing.toml")
-    return tomllib.loads((data or b"").decode("utf-8"))
+    return tomllib.loads((pkgutil.get_data(__name__, "installing.toml") or b"").decode("utf-8"))
 
 
 def fetch(requirement: str, folder: str) -> None:
