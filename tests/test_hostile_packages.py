@@ -124,7 +124,7 @@ def test_zip_members_of_one_name_are_all_read(read: Read) -> None:
     found = read(data)
     assert found.names == ["good.fatbin", "good.fatbin,2"]
     assert found.reasons == [
-        "it is member number 2 of the name 'good.fatbin'; unpacking keeps the last"
+        "an earlier member also has the name 'good.fatbin'; unpacking keeps the last"
     ]
 
 

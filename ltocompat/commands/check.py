@@ -127,7 +127,7 @@ def _results(
     paths: Sequence[Source] = options.paths
     if not paths:
         paths, others = _installed_files(installation)
-        kinds = "images of tests, NVIDIA's device runtime"
+        kinds = "device code of tests, NVIDIA's device runtime"
         left_out = f"; {others:,} files that nobody runs are left out ({kinds})" if others else ""
         yield Note(f"checking the packages of {installation}{left_out}")
     plain = tuple(target.target for target in targets)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 LOOKED_FOR = (
-    "nvidia-nvjitlink, nvidia-cuda-nvrtc (also with -cu12; of conda libnvjitlink, cuda-nvrtc) or "
-    "cuda-toolkit"
+    "nvidia-nvjitlink, nvidia-cuda-nvrtc (also with -cu12; on conda: libnvjitlink, cuda-nvrtc) "
+    "or cuda-toolkit"
 )
 
 _PACKAGE = re.compile(

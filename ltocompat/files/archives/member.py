@@ -84,7 +84,7 @@ class Names:
         self._add_folders(path)
         if times > 1:
             problems.append(
-                f"it is member number {times} of the name {name[:100]!r}; unpacking keeps the last"
+                f"an earlier member also has the name {name[:100]!r}; unpacking keeps the last"
             )
             while (key := _key(f"{name},{times}")) in self._times:
                 times += 1

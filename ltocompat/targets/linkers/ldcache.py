@@ -96,7 +96,7 @@ def parse_cache(data: bytes) -> tuple[CacheEntry, ...]:
     view = ByteView.of(data[start:])
     _, count, _, order, extension = view.unpack(_HEADER, 0)
     if order not in (0, 2):
-        raise Malformed(f"{CACHE} is big-endian (mark {order}), which no CUDA machine is")
+        raise Malformed(f"{CACHE} is big-endian (mark {order}), but CUDA is little-endian")
     if count > _MOST_ENTRIES:
         raise Malformed(f"{CACHE} claims {count} entries; run ldconfig")
     hwcaps = _hwcaps(view, extension)
