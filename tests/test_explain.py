@@ -1324,3 +1324,91 @@ def test_words_of_an_error_may_look_like_options(capsys: pytest.CaptureFixture[s
 
 def test_what_is_explained_can_be_in_a_set() -> None:
     assert len({*explain("209"), *explain("209")}) == len([*explain("209")])
+
+
+OLD_NVCC = "nvcc fatal : Unsupported gpu architecture 'compute_30'"
+NO_DRIVER = 'Unable to find cuda lib under the names ["cuda", "nvcuda"].'
+NET = ["System.DllNotFoundException", "at A.B() in C.cs:line 3", "dotnet run"]
+OLD_CMAKE = ["CMake 2.8.12", "cmake version 3.5.1", "cmake 3.13.0.", "CMake 3.17"]
+
+
+@every("cmake", [*OLD_CMAKE, "cmake version 3.18.4", "CMake 3.22.1", "CMake 4.1.2"])
+@every("client", ["", "colmap", "llama.cpp", "faiss"])
+@every("gpu", ["", "GeForce GTX 1650"])
+def test_a_cmake_is_told_only_what_it_knows(cmake: str, client: str, gpu: str) -> None:
+    """CMAKE_CUDA_ARCHITECTURES is new in CMake 3.18."""
+    for error in ("no kernel image is available for execution on the device", OLD_NVCC):
+        text = f"{cmake}\n{client} {gpu}\nCMakeFiles/a.dir\n{error}"
+        told = "CMAKE_CUDA_ARCHITECTURES" in (explain(text)[0].fix or "")
+        assert not (told and cmake in OLD_CMAKE)
+        assert told or cmake in OLD_CMAKE
+
+
+@every("sm", [20, 30, 35])
+@every("option", ["", "-arch=sm_{0} ", "-gencode arch=compute_{0},code=sm_{0} "])
+def test_only_an_nvcc_that_chose_the_architecture_itself_is_older_than_its_ptxas(
+    sm: int, option: str
+) -> None:
+    text = f"/usr/bin/nvcc {option.format(sm)}-x cu -c /a/main.cu -o main.o\n"
+    text += f"ptxas fatal   : Value 'sm_{sm}' is not defined for option 'gpu-name'"
+    assert ("one toolkit" in (explain(text)[0].fix or "")) is (not option)
+
+
+@every("number", range(4, 10))
+@every("words", [*NET, "Traceback (most recent call last): a.py", "a.exe"])
+def test_cudnn_is_no_cublas_and_pip_is_for_python(number: int, words: str) -> None:
+    text = f"{words}: Unable to load DLL 'cudnn64_{number}.dll': module not found"
+    fix = explain(text)[0].fix or ""
+    assert "cudnn-archive" in fix
+    assert not (re.search(r"-cu1\d\b", fix) and (number < 8 or words in NET))
+
+
+@every("python", ["Python 2.7.12", "/v/lib/python2.7/site-packages/x.py", "cp27"])
+@every("client", ["cupy", "jaxlib", "numba", "import tensorflow as tf", "onnxruntime", "torch."])
+@every("error", ["libcudart.so.12: cannot open shared object file", "error (209)", OLD_NVCC])
+def test_python_2_gets_no_wheel_of_python_3(python: str, client: str, error: str) -> None:
+    for found in explain(f"{python}\n{client}\nCUDA error: no kernel image is available\n{error}"):
+        assert not re.search(r"-cu1\d|cupy-cuda1[123]x|\[cuda1|whl/cu|and-cuda", found.fix or "")
+
+
+@every("says", ["OS: Windows", "### Operating systems\n\nWindows", "Operating System: windows 11"])
+def test_a_form_that_names_windows_gets_its_commands(says: str) -> None:
+    fix = explain(f"{says}\nnvcc fatal : Unsupported gpu architecture 'compute_120'")[0].fix or ""
+    assert "winget" in fix
+    assert not re.search(r"\bexport |sudo ", fix)
+
+
+@every("error", ["libcuda.so.1: cannot open shared object file", "CUDA_ERROR_NO_DEVICE", NO_DRIVER])
+@every("words", ["WSL2", "microsoft-standard-WSL2", "wsl --version"])
+def test_the_library_of_windows_driver_comes_first_in_wsl(error: str, words: str) -> None:
+    fix = explain(f"Linux 5.15 {words}\n{error}")[0].fix or ""
+    assert fix.startswith("export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
+
+
+@every("lies", ["is in", "is located in", "exists in", "are in the folder", "was found in"])
+@every("quote", ["", '"', "`", "'"])
+@every("file", ["libnvrtc.so.12", "libcudart.so.11.0", "libcublas.so.12"])
+def test_a_folder_that_people_name_in_words_is_read(lies: str, quote: str, file: str) -> None:
+    text = f"{file}: cannot open shared object file\nThe {file} {lies} {quote}/opt/a b/x{quote} "
+    for folder in ("/opt/envs/py311/lib", "/usr/lib64", "/a"):
+        fix = explain(text.replace("/opt/a b/x", folder))[0].fix or ""
+        assert f"LD_LIBRARY_PATH={folder}:" in fix
+
+
+@every("build", ["open-gpu-kernel-modules-570.1.2", "I rebooted, still the same", "built modules"])
+@every(
+    "error", ["Driver/library version mismatch", "NVRM: API mismatch: the client has the version"]
+)
+def test_a_reboot_is_no_cure_for_two_builds(build: str, error: str) -> None:
+    text = f"{build}\nFailed to initialize NVML: {error} 570.1.2, but this kernel module has the "
+    assert not (explain(f"{text}version 570.1.3")[0].fix or "").startswith("Reboot")
+
+
+@every("row", facts_rows(HostCompilers))
+def test_visual_studio_is_named_by_the_release_that_an_nvcc_takes(row: HostCompilers) -> None:
+    """Each has the toolset of its name, unless no newer CUDA takes another one."""
+    error = "fatal error C1189: #error: -- unsupported Microsoft Visual Studio version!"
+    fix = explain(f"C:\\cuda\\v{row.cuda}\\include\\crt/host_config.h(135): {error}")[0].fix or ""
+    told = re.search(r"-vcvars_ver=14\.(\d\d)\) before", fix)
+    assert told is None or f"19{told[1]}" == str(row.msvc)
+    assert told or row.msvc > 1940

@@ -198,6 +198,7 @@ function evidence(text) {
     ],
   };
   for (const name of ["optix", "cmake", "family", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
+  for (const name of ["module", "jetpack", "blender", "torch_major"]) read[name] = valuesOf(name, text);
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
   for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];
@@ -291,6 +292,8 @@ const DERIVED = {
   newer: (text) => ({ cuda: release(text) }),
   tool: (text) => ({ cuda: release(text) }),
   driver: ofDriver,
+  clang: (text) => ({ has: searchIndex.explain.has[text] || "" }),
+  jetpack: (text) => ({ has: searchIndex.explain.has[text] || "" }),
   std: (text) => ({ first: searchIndex.explain.languages[text.replace(/^gnu|^c/, "")] || "" }),
   sm: ofSm,
   gpu_sm: ofSm,
@@ -424,7 +427,7 @@ const CONDITIONS = {
   "may be Zstandard": (values) =>
     ["nvcc", "toolkit", "torch"].every((name) => !values[name] || order(values[name], "12.8") >= 0),
   "driver is new enough": (values) => {
-    const majors = ["nvcc_major", "toolkit_major", "torch_major"].filter((name) => name in values);
+    const majors = ["nvcc", "toolkit", "torch"].filter((name) => name in values).map((name) => `${name}_major`);
     const needed = majors.length ? Math.max(...majors.map((name) => Number(values[name]))) : 13;
     if (values.made_branch && values.made !== values.said) return Number(values.driver_own_branch || 0) >= Number(values.made_branch);
     return !("made" in values) && Number(values.driver_major || 0) >= needed;

@@ -177,8 +177,7 @@ def _unknown(text: str) -> str:
     said = [row.name for words in found for row in rows(CudaError) if words == row.text]
     named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))
     unknown = f'no rule knows "{_error_line(text)}"'
-    apart = speakers("apart")["apart"]
-    says = next((row.says for row in apart if re.search(row.find, start)), {})
+    says = next((row.says for row in speakers("apart")["apart"] if re.search(row.find, start)), {})
     advice = says.get("advice", "")
     if not named or "perhaps" in says:
         more = "paste the line that names the error, or list all rules: ltocompat explain --all"

@@ -33,6 +33,8 @@ def evidence(text: str) -> dict[str, str]:
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
         nvidia-smi has it), ``optix`` (9.0), ``cmake`` (3.22), ``family`` (of GPUs, OpenCV's),
         ``package`` (of Python), ``building`` (what pip builds), ``torch_release`` (2.8),
+        ``module`` (the release of kernel modules from sources), ``jetpack`` (4.3), ``blender``
+        (2.83), ``torch_major`` (the CUDA major of a framework),
         ``gpu`` (its name) and ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), where told.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
@@ -100,6 +102,7 @@ _READ: dict[str, Callable[[str], Iterable[str]]] = {
     "driver": _drivers,
     **{name: _releases(name) for name in ("nvcc", "toolkit", "torch", "said", "cmake", "optix")},
     **{name: _values(name) for name in ("smi", "package", "building", "family", "torch_release")},
+    **{name: _values(name) for name in ("module", "jetpack", "blender", "torch_major")},
     "gpu": _gpus,
     "gpu_sm": _architectures,
 }

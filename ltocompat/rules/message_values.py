@@ -293,6 +293,7 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     **dict.fromkeys(("build", "cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
     **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": release_of(text)}),
     "driver": _of_driver,
+    **dict.fromkeys(("clang", "jetpack"), lambda of: {"has": values_known()["has"].get(of, "")}),
     "std": lambda text: {"first": values_known()["languages"].get(text[-4:], "")},
     **dict.fromkeys(("sm", "gpu_sm"), _of_sm),
     "symbol": _of_symbol,
@@ -359,8 +360,7 @@ def filled(template: str, values: Mapping[str, str], alien: str = "") -> str:
         sentence += template[end : optional.start()].format_map(known)
         for alternative in optional[1].split("|"):
             with suppress(KeyError):
-                said = alternative.format_map(values)
-                if own := _own(said, alien):
+                if own := _own(alternative.format_map(values), alien):
                     sentence += own
                     break
         end = optional.end()
