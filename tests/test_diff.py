@@ -665,7 +665,7 @@ def test_alike_modules_of_several_files_are_one_group_for_rules() -> None:
 
 
 def test_standard_input_is_read_once() -> None:
-    with pytest.raises(ltocompat.UsageError, match="can be read once"):
+    with pytest.raises(ltocompat.UsageError, match="can be read only once"):
         ltocompat.diff("-", "-")
 
 

@@ -159,7 +159,7 @@ def test_a_shared_library_without_device_link_fails_as_the_loader_says(tmp_path:
     text = done.stderr.strip().rpartition(": undefined symbol: ")[2]
     assert text.startswith("__cudaRegisterLinkedBinary_")
     assert found.consequence.endswith(f"undefined symbol: {text}")
-    assert found.subject == f"the undefined {text} and 1 more"
+    assert found.subject == f"undefined {text} and 1 more"
 
 
 def test_the_device_runtime_has_a_remedy_of_its_own() -> None:

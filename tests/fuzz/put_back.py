@@ -68,8 +68,8 @@ BUGS = (
         "rules/message_values.py",
         (
             (
-                "    return sentence + template[end:].format_map(known)\n",
-                "    return (sentence + template[end:]).format_map(known)\n",
+                "    return _own(sentence + template[end:].format_map(known), alien)",
+                "    return _own((sentence + template[end:]).format_map(known), alien)",
             ),
         ),
     ),
