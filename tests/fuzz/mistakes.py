@@ -43,8 +43,9 @@ MISTAKES = (
         "an entry that can't be read is dropped",
         "damage",
         _WALK,
-        "                unread.append(Skipped(at, str(error), size, error.limit))\n",
-        "                del at, size, error\n",
+        "                unread.append("
+        "Skipped(at, str(error), entry.end - entry.offset, error.limit))\n",
+        "                del at, error\n",
     ),
     bug(
         "a region that breaks off is read in part without a word",

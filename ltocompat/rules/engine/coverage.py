@@ -312,7 +312,7 @@ def _counts(group: ModuleGroup) -> bool:
 
 
 def _serving(each: GroupVerdict) -> bool:
-    return each.for_gpu and each.module_verdict.how != "damaged"
+    return each.for_gpu and each.module_verdict.how not in ("damaged", "without kernels")
 
 
 def _of_kind(gpu: Gpu, groups: Iterable[ModuleGroup]) -> frozenset[int]:
