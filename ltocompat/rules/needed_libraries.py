@@ -192,7 +192,7 @@ def other_majors(lead: Lead, file: str) -> list[int]:
     right = {row.major for row in found if folders_of(row, file)}
     majors = [row.major for row in found if row.major not in right]
     later = max((row.major for row in rows_of(lead.package)), default=0) + 1
-    open_ = any(SpecifierSet(text).contains(f"{later}.0") for text in lead.versions)
+    open_ = later > 1 and any(SpecifierSet(t).contains(f"{later}.0") for t in lead.versions)
     return [*majors, later] if open_ and suffix_major(lead.package) is None else majors
 
 
