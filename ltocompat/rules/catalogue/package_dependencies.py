@@ -81,10 +81,10 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
 
 
 def _maker_of_sass(shipped: Shipped) -> Release | None:
-    """The newest release that made SASS of a package: one toolkit makes all code of most."""
+    """The release that made all SASS of a package, and so its other code; None for several."""
     every = (image for signature, _ in shipped.signatures for image in signature.images)
-    made = (makers.writer(image) for image in every if image.kind is ImageKind.SASS)
-    return max(filter(None, made), default=None)
+    made = {makers.writer(image) for image in every if image.kind is ImageKind.SASS}
+    return made.pop() if len(made) == 1 else None
 
 
 def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
