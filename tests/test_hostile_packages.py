@@ -659,7 +659,7 @@ def test_a_wrong_checksum_of_gzip_is_said(read: Read) -> None:
     assert python_tar(bytes(data)).getnames() == ["good.fatbin"]  # tarfile stops before it
     found = read(bytes(data))
     assert found.names == ["good.fatbin"]
-    assert "incorrect data check" in " ".join(found.reasons)
+    assert "Incorrect checksum" in " ".join(found.reasons)
 
 
 # Bombs

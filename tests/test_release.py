@@ -17,7 +17,7 @@ from ltocompat.model.version import OWNER, SITE_URL, VERSION
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github").glob("**/*.yml"))
-CONDA_NAMES = {"ahocorasick-rs": "ahocorasick_rs"}
+CONDA_NAMES = {"ahocorasick-rs": "ahocorasick_rs", "isal": "python-isal"}
 
 
 def read(path: Path) -> str:

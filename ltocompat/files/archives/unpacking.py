@@ -23,38 +23,12 @@ if TYPE_CHECKING:
     from bz2 import BZ2Decompressor
     from lzma import LZMADecompressor
 
-    _Decoder: TypeAlias = "_Zlib | BZ2Decompressor | LZMADecompressor"
+    from isal.igzip_lib import IgzipDecompressor
+
+    _Decoder: TypeAlias = "IgzipDecompressor | BZ2Decompressor | LZMADecompressor"
 
 # Larger ones come as fresh pages from the system each time.
 _STEP = 256 << 10
-
-# Formats for CPython's zlib: a gzip member, or deflate with nothing around it.
-_WBITS_GZIP = 31
-_WBITS_RAW = -15
-
-
-class _Zlib:
-    """An adapter that gives ``zlib`` the interface of the other decompressors."""
-
-    def __init__(self, wbits: int) -> None:
-        import zlib
-
-        self._decoder = zlib.decompressobj(wbits)
-
-    @property
-    def eof(self) -> bool:
-        return self._decoder.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._decoder.unconsumed_tail
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decoder.unused_data
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        return self._decoder.decompress(self._decoder.unconsumed_tail or data, max_length)
 
 
 def _streams(
@@ -108,10 +82,15 @@ def _decoded(
         raise Malformed(f"the {what} data does not decompress: {error}") from error
 
 
-def _zlib(source: Input, budget: Budget, wbits: int, magic: bytes | None) -> Iterator[bytes]:
-    import zlib
+def _deflate(source: Input, budget: Budget, magic: bytes | None) -> Iterator[bytes]:
+    """Deflate, alone or with gzip's head and sums around it, by ISA-L."""
+    from isal import igzip_lib
 
-    return _decoded(source, budget, lambda: _Zlib(wbits), magic, "deflated", zlib.error)
+    kind = igzip_lib.DECOMP_GZIP if magic else igzip_lib.DECOMP_DEFLATE
+    make = partial(igzip_lib.IgzipDecompressor, kind)
+    # Its annotations call the class of errors an instance.
+    error = cast("type[Exception]", igzip_lib.error)
+    return _decoded(source, budget, make, magic, "deflated", error)
 
 
 def _bzip2(source: Input, budget: Budget) -> Iterator[bytes]:
@@ -196,8 +175,8 @@ def _zstd_frame(source: Input, size: int, budget: Budget) -> Iterator[bytes]:
 
 
 _DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
-    Packing.DEFLATE: partial(_zlib, wbits=_WBITS_RAW, magic=None),
-    Packing.GZIP: partial(_zlib, wbits=_WBITS_GZIP, magic=GZIP_MAGIC),
+    Packing.DEFLATE: partial(_deflate, magic=None),
+    Packing.GZIP: partial(_deflate, magic=GZIP_MAGIC),
     Packing.BZIP2: _bzip2,
     Packing.XZ: _xz,
     Packing.ZIP_LZMA: _zip_lzma,
@@ -230,13 +209,13 @@ def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
     Raises:
         LimitExceeded: they are more than the limits allow.
     """
-    import zlib
+    from isal import igzip_lib
 
-    decoder = zlib.decompressobj(_WBITS_RAW)
+    decoder = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_DEFLATE)
     try:
         # One byte more, so that a stream of just this size comes to its end.
         found = decoder.decompress(data, size + 1)
-    except zlib.error:
+    except cast("type[Exception]", igzip_lib.error):
         return None
     if len(found) != size or not decoder.eof or decoder.unused_data:
         return None
