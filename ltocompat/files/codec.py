@@ -142,30 +142,29 @@ class Prefix(Struct, weakref=True):
     def _stream_zstd(self, size: int) -> None:
         import zstandard
 
-        declared = self._payload.declared
-        limit = self._payload.budget.limits.image_bytes if declared is None else declared
+        payload = self._payload
+        most = payload.budget.limits.image_bytes
+        wanted = size if size < most else most + 1  # one more tells that there is more
         if self._stream is None:
             # Its annotation asks for a whole file; it calls read() alone.
-            opened = cast("IO[bytes]", Input(self._payload.stored))
+            opened = cast("IO[bytes]", Input(payload.stored))
             self._stream = _decompressor(self).stream_reader(opened, read_size=_FIRST_READ)
         elif _thread.owner() is not self:
             raise RuntimeError("a prefix was grown after another one in the same thread")
         parts = [self.data]
         have = len(self.data)
         try:
-            while have < min(size, limit + 1):
-                self._payload.budget.check_time()
-                part = self._stream.read(min(min(size, limit + 1) - have, _STEP))
-                if not part:
-                    break
+            while have < wanted and (part := self._stream.read(min(wanted - have, _STEP))):
+                payload.budget.check_time()
                 parts.append(part)
                 have += len(part)
         except zstandard.ZstdError as error:
             raise Malformed(f"a Zstandard frame does not decode: {error}") from error
         self.data = b"".join(parts)
-        self.complete = have < size or have >= limit
-        if have > limit or (self.complete and declared is not None and have != declared):
-            raise Malformed(f"a Zstandard frame decodes to {have} bytes, not to {limit}")
+        self.complete = have < wanted
+        if self.complete and payload.declared is not None:  # and that is more than was asked for
+            raise Malformed(f"a Zstandard frame decodes to {have} bytes, not to {payload.declared}")
+        payload.budget.check_image(payload.stored.size, have)
 
 
 # A decompressor costs more to make than to use, and serves one image at a time in one thread.

@@ -460,14 +460,10 @@ def _in_file(
     """Yield what is stored in a file; of one that is read in slices, its described modules."""
     budget = Budget(settings.limits)
     top = top or Location(place.path)
-    whole = place == top
     found = _FileWalk(place, budget, settings, slicing).stored(view, top)
     for stored in watched_steps(found, budget):
-        if settings.progress is not None and not isinstance(stored, Skipped):
+        if not isinstance(stored, Skipped):
             settings.report(place.path, _reached(stored, budget), view.size)
-        if whole:
-            yield stored
-            continue
         # A limit that was hit around the place may be why nothing is found there.
         limited = isinstance(stored, Skipped) and stored.limit and stored.place.contains(place)
         if place.contains(stored.place) or limited:

@@ -1,0 +1,360 @@
+"""Readers of files at the last value that holds and the first that doesn't; law by law."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import itertools
+import os
+import posixpath
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import lz4.block
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from package_writer import Raw, raw_zip, tar_of, zip_of
+from samples import FOLDER
+
+import ltocompat
+from ltocompat.files import codec, output
+from ltocompat.files.archives import folder
+from ltocompat.files.archives.layout_folder import is_layout
+from ltocompat.files.archives.member import Names
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.codec import Payload
+from ltocompat.files.objects.coff import read_coff
+from ltocompat.files.objects.elf_symbols import SymbolTable
+from ltocompat.files.output import created, replaced
+from ltocompat.model.errors import LimitExceeded, Malformed
+from ltocompat.model.image import Compression, PtxFlaw, Skipped
+from ltocompat.model.limits import WORK, Budget, Limits
+from ltocompat.model.location import Location
+from ltocompat.scan.walk import ScanSettings, records_of_view
+
+FATBIN = (FOLDER / "fatbin" / "nvcc-13.0-balance.fatbin").read_bytes()
+PTX = (FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx").read_bytes()
+
+
+# Progress
+
+
+def ar_of(*members: tuple[str, bytes]) -> bytes:
+    """An archive of objects, its members at even offsets."""
+    heads = (f"{name}/".ljust(48) + f"{len(data)}".ljust(10) + "`\n" for name, data in members)
+    bodies = (data + b"\n" * (len(data) % 2) for _, data in members)
+    return b"!<arch>\n" + b"".join(h.encode() + b for h, b in zip(heads, bodies, strict=True))
+
+
+def reached(data: bytes) -> list[int]:
+    """The offsets that are told while a file is read."""
+    told = list[tuple[str, int, int]]()
+    settings = ScanSettings(progress=lambda *words: told.append(words), jobs=1)
+    list(records_of_view(ByteView.of(data), Location("x"), settings))
+    assert {(path, total) for path, _, total in told} == {("x", len(data))}
+    return [done for _, done, _ in told]
+
+
+def test_progress_tells_where_in_the_file_it_is() -> None:
+    """Of a container where the member at hand lies, however deep it is nested; never backwards."""
+    size = len(FATBIN)
+    assert reached(FATBIN * 3) == [0, size, 2 * size]
+    three = [("a", FATBIN), ("b", FATBIN * 2), ("c", FATBIN)]
+    found = reached(zip_of(("a", FATBIN), ("b", tar_of(*three)), ("c", FATBIN), method=0))
+    assert found == [0, *[found[1]] * 4, found[-1]]
+    assert size < found[1] < found[-1] - 4 * size
+    for archive in (tar_of(*three), ar_of(*three)):
+        at, again, last = sorted(set(found := reached(archive)))
+        assert found == [at, again, again, last]
+        assert min(again - at, last - again) > size
+        assert last <= len(archive)
+    assert reached(gzip.compress(tar_of(*three)))[-1] > 0
+
+
+def test_what_cannot_be_read_is_no_progress() -> None:
+    broken = Raw(b"broken", FATBIN, method=0, crc=0)
+    sound = Raw(b"sound", FATBIN, method=0)
+    assert reached(raw_zip(broken, sound, broken)) == [raw_zip(broken).index(b"PK\1\2")]
+
+
+# Names in a package
+
+
+PARTS = st.lists(st.sampled_from(["a", "b", "..", "."]), min_size=1, max_size=3).map("/".join)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["file", "folder"]), PARTS), max_size=6),
+    st.lists(st.tuples(PARTS, PARTS), max_size=4),
+)
+def test_a_link_is_broken_that_leads_to_no_member_and_to_no_folder_of_one(
+    members: list[tuple[str, str]], links: list[tuple[str, str]]
+) -> None:
+    names, place = Names(Location("x"), Limits()), Location("y")
+    there = set[str]()
+    for kind, name in members:
+        path = posixpath.normpath(name)
+        there |= {path, *itertools.accumulate(path.split("/"), posixpath.join)}
+        if kind == "folder":
+            list(names.folder(name))
+        else:
+            names.take(name)
+    expected = list[str]()
+    for name, target in links:
+        there.add(posixpath.normpath(name))
+        there |= {*itertools.accumulate(posixpath.normpath(name).split("/"), posixpath.join)}
+        told = [*names.link(name, target, place, hard=True)]
+        if posixpath.normpath(target).startswith(".."):
+            assert "leads out of the package" in told[-1].reason
+        else:
+            expected.append(target)
+    found = [skipped.reason.split("'")[1] for skipped in names.broken_links()]
+    assert found == [target for target in expected if posixpath.normpath(target) not in there]
+
+
+def test_as_many_links_and_folders_are_kept_as_there_may_be_members() -> None:
+    for folders, links in itertools.product(range(4), repeat=2):
+        names = Names(Location("x"), Limits(members=2))
+        for number in range(folders):
+            list(names.folder(f"folder{number}"))
+        for number in range(links):
+            list(names.link(f"link{number}", f"gone{number}", Location("y"), hard=True))
+        broken = [skipped.place.innermost for skipped in names.broken_links()]
+        assert broken == ([f"link{n}" for n in range(min(links, 2))] if folders < 2 else [])
+
+
+@pytest.mark.parametrize("length", [4096, 4097])
+def test_the_longest_name_has_4096_characters(length: int) -> None:
+    names = Names(Location("x"), Limits())
+    place, problems = names.take("n" * length)
+    assert (len(place.innermost), len(problems)) == ((4096, 0) if length == 4096 else (103, 1))
+
+
+# Symbols of ELF files
+
+
+SYMBOLS = st.lists(
+    st.tuples(st.integers(0, 40), *[st.integers(0, 3)] * 2, *[st.integers(0, 40)] * 3), max_size=12
+)
+
+
+@given(st.sampled_from([32, 64]), SYMBOLS, st.integers(0, 41))
+def test_symbols_are_those_that_the_table_has(
+    bits: int, rows: list[tuple[int, ...]], wanted: int
+) -> None:
+    """Sizes, names and values are often equal here, and only the value is looked for."""
+    front = b"front"
+    table = b"".join(
+        struct.pack("<IBBHQQ", name, bind << 4 | kind, 0, section, value, size)
+        if bits == 64
+        else struct.pack("<IIIBBH", name, value, size, bind << 4 | kind, 0, section)
+        for name, bind, kind, section, value, size in rows
+    )
+    view = ByteView.of(front + table)
+    symbols = SymbolTable(view, Budget(), bits, len(front), len(table), 0, len(front))
+    found = [symbols.at(index) for index in range(-1, len(rows) + 1)]
+    assert (found[0], found[-1]) == (None, None)
+    fields = [
+        (each.name, each.binding, each.type, each.section, each.value, each.size)
+        for each in filter(None, found)
+    ]
+    assert fields == rows
+    of_data = [symbol for symbol in found if symbol and (symbol.type, symbol.value) == (1, wanted)]
+    assert list(symbols.data_at(wanted)) == of_data
+    assert list(symbols.data_at(wanted + (1 << bits))) == []
+
+
+# Windows objects
+
+
+SECTION = struct.pack("<8sIIIIIIHHI", b".text", 0, 0, 0, 0, 0, 0, 0, 0, 0x60000020)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("symbols", [0, 1, 2])
+@pytest.mark.parametrize("off", [-1, 0, 1])
+def test_an_object_of_windows_ends_behind_its_symbols_at_least(
+    count: int, symbols: int, off: int
+) -> None:
+    """It has sections, then symbols, and nothing more in the file has to follow them."""
+    table = 20 + 40 * count
+    start = table if symbols else 0
+    head = struct.pack("<HHIIIHH", 0x8664, count, 0, start, symbols, 0, 0)
+    data = head + SECTION * count + bytes(18 * symbols)
+    data = data[:off] if off < 0 else data + bytes(off)
+    found = read_coff(ByteView.of(data), Budget())
+    assert (found is not None) == (count > 0 and off >= 0)
+    overlapping = struct.pack("<HHIIIHH", 0x8664, count, 0, table - 1, symbols, 0, 0)
+    assert read_coff(ByteView.of(overlapping + data[20:]), Budget()) is None
+    without_place = struct.pack("<HHIIIHH", 0x8664, count, 0, 0, 1, 0, 0)
+    assert read_coff(ByteView.of(without_place + data[20:]), Budget()) is None
+
+
+# Compressed images
+
+
+@given(
+    st.binary(min_size=3, max_size=300),
+    st.integers(-2, 2),
+    st.lists(st.integers(1, 400), min_size=1),
+)
+def test_a_frame_that_is_not_as_long_as_its_entry_says_is_never_complete(
+    data: bytes, off: int, steps: list[int]
+) -> None:
+    """However it is read: at once, or piece by piece."""
+    declared = len(data) + off
+    frame = zstandard.ZstdCompressor(write_content_size=False).compress(data)
+    prefix = Payload(ByteView.of(frame), Compression.ZSTD, declared, Budget()).prefix()
+    with mock.patch.object(codec, "_WHOLE", 0):
+        try:
+            for step in sorted(steps):
+                prefix.grow(step)
+                assert prefix.data[:step] == data[:step]
+        except Malformed:
+            assert declared != len(data)
+        else:
+            whole = len(prefix.data) == declared == len(data)
+            assert prefix.complete <= whole
+            assert whole or max(steps) < declared
+
+
+@pytest.mark.parametrize("over", [-1, 0, 1])
+def test_an_image_that_does_not_say_its_size_is_held_to_the_limit(over: int) -> None:
+    """What is longer is not cut without a word."""
+    data = bytes(1000 + over)
+    frame = zstandard.ZstdCompressor(write_content_size=False).compress(data)
+    budget = Budget(Limits(image_bytes=1000))
+    payload = Payload(ByteView.of(frame), Compression.ZSTD, None, budget)
+    if over > 0:
+        with pytest.raises(LimitExceeded, match="an image of 1001 bytes is over the limit of 1000"):
+            payload.decode()
+    else:
+        assert payload.decode() == data
+
+
+@pytest.mark.parametrize(
+    ("compression", "packed"),
+    [
+        (Compression.LZ4, lz4.block.compress(PTX, store_size=False)),
+        (Compression.ZSTD, zstandard.ZstdCompressor().compress(PTX)),
+    ],
+)
+def test_what_was_decoded_a_moment_ago_is_not_decoded_again(
+    compression: Compression, packed: bytes
+) -> None:
+    payload = Payload(ByteView.of(packed), compression, len(PTX), Budget())
+    for times in (1, 2):
+        before = WORK.decoded
+        assert payload.decode() == payload.decode() == PTX
+        assert (WORK.decoded - before, payload.budget.decoded) == (len(PTX), 2 * times * len(PTX))
+        payload.budget.recent.forget()
+
+
+# PTX that stands alone is read to its end
+
+
+@pytest.mark.parametrize(
+    ("behind", "flaws", "told"),
+    [
+        (b"", (), False),
+        (b".visible .entry more()\n{", (PtxFlaw.CUT,), False),
+        (b"/* open", (PtxFlaw.OPEN_COMMENT,), False),
+        (PTX, (), True),
+    ],
+)
+def test_a_text_is_read_to_its_end_however_long_it_is(
+    tmp_path: Path, behind: bytes, flaws: tuple[PtxFlaw, ...], *, told: bool
+) -> None:
+    path = tmp_path / "x.ptx"
+    path.write_bytes(PTX + b"// comment\n" * 1000 + behind)
+    (module,) = (r for r in ltocompat.inspect(path) if isinstance(r, ltocompat.Module))
+    assert set(flaws) == set(module.images[0].flaws) - {PtxFlaw.LATE_TARGET}
+    assert any("several PTX texts" in problem for problem in module.images[0].problems) is told
+
+
+# Folders
+
+
+def test_a_folder_is_a_layout_that_has_an_index_or_blobs(tmp_path: Path) -> None:
+    """Source: OCI Image Format Specification, image-layout; no other folder is one artifact."""
+    for number, parts in enumerate(itertools.product((False, True), repeat=3)):
+        top = tmp_path / str(number)
+        (top / "blobs" / "sha256" if parts[2] else top).mkdir(parents=True)
+        for name, there in zip(("oci-layout", "index.json"), parts, strict=False):
+            if there:
+                (top / name).write_text("{}")
+        assert is_layout(str(top)) == (parts[0] and (parts[1] or parts[2]))
+
+
+@pytest.mark.parametrize("over", [-1, 0, 1])
+def test_a_record_is_read_to_its_last_whole_line_within_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, over: int
+) -> None:
+    info = tmp_path / "x-1.dist-info"
+    info.mkdir()
+    names = ["a.so", "b.so", "c.so"]
+    for name in names:
+        (tmp_path / name).touch()
+    record = "".join(f"{name},,\n" for name in names)
+    (info / "RECORD").write_text(record)
+    monkeypatch.setattr(folder, "MOST_RECORD", len(record) - over)
+    found = list(folder.files_of_distribution(str(info), Limits()) or ())
+    paths = [str(tmp_path / name) for name in names]
+    told = [each.reason for each in found if isinstance(each, Skipped)]
+    assert [each for each in found if isinstance(each, str)] == paths[: 2 if over > 0 else 3]
+    assert told == [f"RECORD has more than {len(record) - 1} bytes; the rest of it is not read"] * (
+        over > 0
+    )
+
+
+@pytest.mark.parametrize("members", [2, 3])
+def test_as_many_files_of_a_record_are_read_as_the_limit_says(tmp_path: Path, members: int) -> None:
+    info = tmp_path / "x-1.dist-info"
+    info.mkdir()
+    (info / "RECORD").write_text("a\n\nb\nc\n")
+    for name in "abc":
+        (tmp_path / name).touch()
+    found = list(folder.files_of_distribution(str(info), Limits(members=members)) or ())
+    told = [each.reason for each in found if isinstance(each, Skipped)]
+    assert len(found) - len(told) == members
+    assert told == ["RECORD lists more than 2 files; the rest is not read"][: 3 - members]
+
+
+# Files that are written
+
+
+def test_a_file_is_closed_before_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows renames no open file, and has none without a name; some disks have no links."""
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links")
+
+    monkeypatch.setattr(output, "_NAMELESS", 0)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "link", no_links)
+
+    def replace(old: str, new: str) -> None:
+        assert old not in {os.readlink(f"/proc/self/fd/{fd}") for fd in _descriptors()}
+        os.rename(old, new)
+
+    monkeypatch.setattr(os, "replace", replace)
+    path = tmp_path / "x"
+    with created(str(path)) as file:
+        file.write(b"first")
+    with replaced(str(path)) as text:
+        text.write("second")
+    assert path.read_bytes() == b"second"
+    assert [each.name for each in tmp_path.iterdir()] == ["x"]
+
+
+def _descriptors() -> Iterator[str]:
+    for name in os.listdir("/proc/self/fd"):
+        if os.path.lexists(f"/proc/self/fd/{name}"):
+            yield name
