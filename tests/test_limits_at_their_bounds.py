@@ -1,0 +1,115 @@
+"""Each of ``Limits`` allows exactly as much as it says, in every format that it bounds."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import struct
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from container_images_made import docker_archive, layer_of
+from elf_writer import linked
+from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
+from package_writer import tar_member, tar_of, zip_of
+from samples import FOLDER
+from test_reading_at_its_bounds import FATBIN, SECTION, ar_of
+
+from ltocompat.files.byteview import ByteView
+from ltocompat.model.image import Skipped
+from ltocompat.model.limits import MIB, Limits
+from ltocompat.model.location import Location
+from ltocompat.scan.walk import ScanSettings, files, records_of_view
+
+CUBIN = (FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin").read_bytes()
+SASS = EntrySpec(KINDS["sass"], CUBIN)
+THREE = [(name, FATBIN) for name in "abc"]
+ZEROS = bytes(17 * MIB)
+TAR_END = bytes(1024)
+
+
+def coff(sections: int, symbols: int = 0) -> bytes:
+    table = 20 + 40 * sections
+    head = struct.pack("<HHIIIHH", 0x8664, sections, 0, table if symbols else 0, symbols, 0, 0)
+    return head + SECTION * sections + bytes(18 * symbols) + struct.pack("<I", 4) * bool(symbols)
+
+
+def nested(*kinds: Callable[..., bytes]) -> bytes:
+    data = FATBIN
+    for kind in kinds:
+        data = kind(("inner", data))
+    return data
+
+
+def zeros_deflated() -> tuple[bytes, int]:
+    """A zip of zeros, and how many of them each stored byte stands for, rounded up."""
+    data = zip_of(("zeros", ZEROS))
+    (member,) = zipfile.ZipFile(io.BytesIO(data)).infolist()
+    return data, -(-member.file_size // member.compress_size)
+
+
+def rows() -> Iterator[tuple[str, str, bytes, int]]:
+    """Name of a limit, of what it bounds, a file, and how much of it there is."""
+    yield "members", "zip", zip_of(*THREE), 3
+    yield "members", "tar", tar_of(*THREE), 3
+    yield "members", "gzipped tar", gzip.compress(tar_of(*THREE)), 3
+    yield "members", "ar", ar_of(*THREE), 3
+    for first, second, third in itertools.product((zip_of, tar_of, ar_of), repeat=3):
+        name = f"{first.__name__} {second.__name__} {third.__name__}"
+        yield "depth", name, nested(first, second, third), 3
+    yield "entries", "region", region([entry(SASS)] * 3), 3
+    yield "entries", "concatenated", region([concatenated([SASS] * 3)]), 3
+    yield "sections", "ELF", linked(), struct.unpack_from("<H", linked(), 60)[0]
+    yield "sections", "COFF", coff(3), 3
+    yield "symbols", "COFF", coff(1, 3), 3
+    yield "names_bytes", "COFF", coff(3), 3 * len(".text")
+    yield "image_bytes", "stored", region([entry(SASS)]), len(CUBIN)
+    for compression in ("lz4", "zstd"):
+        packed = EntrySpec(KINDS["sass"], CUBIN, compression=compression)
+        yield "image_bytes", compression, region([entry(packed)]), len(CUBIN)
+        yield "total_bytes", compression, region([entry(packed)] * 2), 2 * len(CUBIN)
+    ptx = b".version 8.4\n.target sm_80\n".ljust(MIB + 1)
+    packed = EntrySpec(KINDS["ptx"], ptx, compression="zstd")
+    (size,) = struct.unpack_from("<I", entry(packed), 16)
+    yield "image_ratio", "zstd", region([entry(packed)]), -(-len(ptx) // size)
+    yield "unpacked_bytes", "zip", zip_of(*THREE), 3 * len(FATBIN)
+    yield "unpacked_bytes", "gzipped tar", gzip.compress(tar_of(*THREE)), len(tar_of(*THREE))
+    yield "unpacked_ratio", "zip", *zeros_deflated()
+    for kind in (b"x", b"g", b"L", b"K"):
+        header, file = (
+            tar_member(b"long", b"9 path=b\n".ljust(1000, b"\0"), kind),
+            tar_member(b"a", FATBIN),
+        )
+        yield "text_bytes", f"tar {kind.decode()}", header + file + TAR_END, 1000
+    yield "skipped", "images", region([entry(EntrySpec(KINDS["sass"], b"x" * 64))]) * 3, 3
+    image = docker_archive([layer_of({"a.fatbin": FATBIN}), layer_of({"b.fatbin": FATBIN})])
+    yield "entries", "layers", image, 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "data", "size"),
+    [pytest.param(limit, data, size, id=f"{limit} {name}") for limit, name, data, size in rows()],
+)
+def test_a_limit_is_the_most_that_is_read(limit: str, data: bytes, size: int) -> None:
+    """What is within it is read as with a higher one; one less, and that is said."""
+    assert read(data, **{limit: size}) == read(data, **{limit: 1000 * size})
+    records = read(data, **{limit: size - 1})
+    assert limit in {record.limit for record in records if isinstance(record, Skipped)}
+
+
+def read(data: bytes, **limits: int) -> list[object]:
+    settings = ScanSettings(limits=Limits(**limits), jobs=1)  # type: ignore[arg-type]
+    return list(records_of_view(ByteView.of(data), Location("x"), settings))
+
+
+@pytest.mark.parametrize("members", [3, 4])
+def test_a_folder_has_files_and_folders_within_the_limit(tmp_path: Path, members: int) -> None:
+    (tmp_path / "inner").mkdir()
+    for name in ("a", "inner/b", "inner/c"):
+        (tmp_path / name).touch()
+    found = list(files(Location(str(tmp_path)), ScanSettings(limits=Limits(members=members))))
+    told = [each.limit for each in found if isinstance(each, Skipped)]
+    assert (len(found), told) == ((3, []) if members == 4 else (3, ["members"]))
