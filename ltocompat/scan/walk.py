@@ -525,8 +525,7 @@ class _FileWalk(Struct, Generic[T], frozen=True):
     def _in_members(
         self, members: Iterator[Member | Skipped | ImageLayer], *, top: bool
     ) -> Iterator[Stored | Module]:
-        for member in members:
-            self.budget.check_time()
+        for member in members:  # its reader looks at the clock before each
             if not isinstance(member, Member):
                 yield member
                 continue

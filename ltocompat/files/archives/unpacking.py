@@ -219,7 +219,6 @@ def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
         return None
     if len(found) != size or not decoder.eof or decoder.unused_data:
         return None
-    budget.check_time()
     budget.unpacked += size
     WORK.unpacked += size
     return found
