@@ -6,6 +6,7 @@ import gzip
 import io
 import itertools
 import struct
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from container_images_made import docker_archive, layer_of
 from elf_writer import linked
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from package_writer import tar_member, tar_of, zip_of
+from packages_made import rpm
 from samples import FOLDER
 from test_reading_at_its_bounds import FATBIN, SECTION, ar_of
 
@@ -85,6 +87,12 @@ def rows() -> Iterator[tuple[str, str, bytes, int]]:
         )
         yield "text_bytes", f"tar {kind.decode()}", header + file + TAR_END, 1000
     yield "skipped", "images", region([entry(EntrySpec(KINDS["sass"], b"x" * 64))]) * 3, 3
+    with tempfile.TemporaryDirectory() as folder:
+        data = rpm(Path(folder), {"./a": FATBIN, "./b": FATBIN}, ["libc"]).read_bytes()
+    entries, size = struct.unpack_from(">II", data, 96 + 16 + 8)
+    yield "members", "rpm", data, 2
+    yield "tables_bytes", "rpm", data, 16 * entries + size
+    yield "text_bytes", "rpm", data, len("TRAILER!!!") + 1
     image = docker_archive([layer_of({"a.fatbin": FATBIN}), layer_of({"b.fatbin": FATBIN})])
     yield "entries", "layers", image, 2
 

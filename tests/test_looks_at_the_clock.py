@@ -39,6 +39,7 @@ class Clock(Budget):
         self.looks += 1
 
     def check_half(self, begun: float) -> None:
+        assert begun
         self.looks += 1
 
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import itertools
+import lzma
 import os
 import posixpath
 import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import lz4.block
 import pytest
 import zstandard
+from elf_writer import Part, elf, tags
+from fatbin_writer import KINDS, EntrySpec, entry, region
 from hypothesis import given
 from hypothesis import strategies as st
 from package_writer import Raw, raw_zip, tar_of, zip_of
 from samples import FOLDER
+from test_hosts_windows import image
 
 import ltocompat
 from ltocompat.files import codec, output
@@ -28,14 +34,21 @@ from ltocompat.files.archives.layout_folder import is_layout
 from ltocompat.files.archives.member import Names
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
+from ltocompat.files.images import cubin_symbols, ptx
+from ltocompat.files.images.cubin import Cubin
+from ltocompat.files.objects import read_host
 from ltocompat.files.objects.coff import read_coff
 from ltocompat.files.objects.elf_symbols import SymbolTable
+from ltocompat.files.objects.pe import read_pe
 from ltocompat.files.output import created, replaced
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Compression, PtxFlaw, Skipped
 from ltocompat.model.limits import WORK, Budget, Limits
 from ltocompat.model.location import Location
-from ltocompat.scan.walk import ScanSettings, records_of_view
+from ltocompat.scan import second_pass, summarize, walk
+from ltocompat.scan.parallel import path_of_text
+from ltocompat.scan.summarize import SummaryBuilder
+from ltocompat.scan.walk import ScanSettings, records_of_view, stored_in_file
 
 FATBIN = (FOLDER / "fatbin" / "nvcc-13.0-balance.fatbin").read_bytes()
 PTX = (FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx").read_bytes()
@@ -358,3 +371,220 @@ def _descriptors() -> Iterator[str]:
     for name in os.listdir("/proc/self/fd"):
         if os.path.lexists(f"/proc/self/fd/{name}"):
             yield name
+
+
+def test_what_a_killed_run_left_beside_a_file_goes_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    left, young, held, foreign = (
+        tmp_path / name
+        for name in ("x.0123abcd.part", "x.0123abce.part", "x.0123abcf.part", "x.0123abcg.part")
+    )
+    for each in (left, young, held, foreign):
+        each.touch()
+        os.utime(each, (0, 0 if each is not young else 1 << 33))
+    with held.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with output.folder_beside(str(path)) as folder:
+            assert {*tmp_path.iterdir()} == {young, held, foreign, Path(folder)}
+    assert {*tmp_path.iterdir()} == {young, held, foreign}
+
+
+# What zips pack with LZMA
+
+
+@pytest.mark.parametrize("lc", [0, 4])
+@pytest.mark.parametrize(("lp", "pb"), [(0, 0), (0, 4), (4, 0)])
+def test_the_properties_of_lzma_are_those_that_its_writer_chose(lc: int, lp: int, pb: int) -> None:
+    """Source: APPNOTE 5.8.8; a byte of (pb * 5 + lp) * 9 + lc, which is less than 225."""
+    lc = min(lc, 4 - lp)
+    filters = [{"id": lzma.FILTER_LZMA1, "lc": lc, "lp": lp, "pb": pb, "dict_size": 1 << 16}]
+    raw = lzma.compress(FATBIN, lzma.FORMAT_RAW, filters=filters)
+    head = struct.pack("<HHBI", 9, 5, (pb * 5 + lp) * 9 + lc, 1 << 16)
+    assert reached(raw_zip(Raw(b"x", FATBIN, method=14, stored=head + raw))) == [0]
+    for broken in (head[:4] + b"\xe1" + head[5:], head[:2] + b"\4" + head[3:]):
+        (skipped, *_) = _records(raw_zip(Raw(b"x", FATBIN, method=14, stored=broken + raw)))
+        assert "the properties of its LZMA data are broken" in skipped.reason
+    for size in (8, 9):
+        (skipped, *_) = _records(raw_zip(Raw(b"x", FATBIN, method=14, stored=head[:size])))
+        assert ("the properties of its LZMA" in skipped.reason) == (size < 9)
+
+
+def _records(data: bytes) -> list[Any]:
+    return list(records_of_view(ByteView.of(data), Location("x"), ScanSettings(jobs=1)))
+
+
+# Windows images
+
+
+def _with_exports(names: list[bytes], count: int) -> bytes:
+    """A DLL whose directory of exports says so many names."""
+    data = bytearray(image())
+    rva = 0x3000 + len(data) - 0x800
+    texts = list(itertools.accumulate((len(name) + 1 for name in names), initial=rva + 40))
+    table = texts.pop()
+    directory = struct.pack("<12xI8xI4xI4x", rva + 40, count, table)
+    data += directory + b"\0".join([*names, b""]) + struct.pack(f"<{len(texts)}I", *texts)
+    struct.pack_into("<II", data, 0x80 + 24 + 112, rva, 40)
+    row = data.index(b".rdata\0\0")
+    size = len(data) - 0x800
+    struct.pack_into("<III", data, row + 8, size, 0x3000, size)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_library_exports_as_many_names_as_its_directory_says(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["first.dll", "second", "third"]
+    data = ByteView.of(_with_exports([name.encode() for name in names], count))
+    found = read_pe(data, Budget())
+    assert found is not None
+    assert (found.own_name, found.exports()) == ("first.dll", names[:count])
+    monkeypatch.setattr("ltocompat.files.objects.pe._MAX_FUNCTIONS", 2)
+    assert found.exports() == names[: min(count, 2)]
+
+
+# ELF
+
+
+@pytest.mark.parametrize("tag", [0x7FFFFFFF, 0x80000000])
+def test_a_tag_of_the_dynamic_section_has_31_bits(tag: int) -> None:
+    """Source: gABI, "Dynamic Section", DT_HIPROC."""
+    parts = [Part(".text", b"x" * 16), Part(".dynamic", tags({tag: 1}), 6)]
+    found = read_host(ByteView.of(elf(parts, dynamic=".dynamic")), Budget())
+    assert found is not None
+    assert ("its dynamic section is damaged" in found.problems) == (tag > 0x7FFFFFFF)
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_relocations_of_a_cubin_are_not_more_than_its_bytes(tmp_path: Path, over: int) -> None:
+    list(ltocompat.extract(FOLDER / "objects" / "nvcc-13.0-rdc-axpy.o", output=tmp_path))
+    data = bytearray(next(tmp_path.glob("*.cubin")).read_bytes())
+    sections = Cubin.parse(ByteView.of(bytes(data)), Budget()).sections
+    (table,) = struct.unpack_from("<Q", data, 40)
+    sizes = [len(data) // 2 + over, len(data) // 2]
+    for number, section in enumerate(sections):
+        if section.name in (".rel.text.axpy", ".rela.text.axpy"):
+            struct.pack_into("<QQ", data, table + 64 * number + 24, 0, sizes.pop())
+    assert (sizes, len(data) % 2) == ([], 0)
+    cubin = Cubin.parse(ByteView.of(bytes(data)), Budget())
+    if over:
+        with pytest.raises(Malformed, match="overlap"):
+            cubin_symbols.read(cubin)
+    else:
+        assert cubin_symbols.read(cubin).undefined_functions == ("_Z5scalef",)
+
+
+# PTX
+
+
+def test_a_compiler_names_itself_in_the_comment_in_front() -> None:
+    llvm = ptx.parse(b"// Generated by LLVM NVPTX Back-End\n.version 7.0\n.target sm_80\n")
+    assert (llvm.generator, llvm.toolkit) == ("LLVM NVPTX Back-End", None)
+    nvrtc = ptx.parse(PTX[:4096])
+    assert (nvrtc.generator, (nvrtc.toolkit or "")[:5]) == (None, "12.4.")
+
+
+@pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
+@pytest.mark.parametrize("length", [100, 5000, (1 << 20) - 100, 1 << 20])
+def test_a_long_comment_stands_in_front_of_a_text(compression: str, length: int) -> None:
+    """As long as a MiB with its directives."""
+    comment = b"//".ljust(length - 1, b"x") + b"\n"
+    spec = EntrySpec(
+        KINDS["ptx"], comment + b".version 8.4\n.target sm_80\n", compression=compression
+    )
+    (module, *skipped, _) = _records(region([entry(spec)]))
+    assert (module.images[0].needs.ptx_isa, skipped == []) == (
+        ("8.4", True) if length < 1 << 20 else (None, False)
+    )
+
+
+# Folding into summaries
+
+
+SAMPLES = [*sorted((FOLDER / "objects").iterdir()), *sorted((FOLDER / "fatbin").iterdir())]
+
+
+def test_every_module_is_counted_once_and_has_its_place() -> None:
+    """In whatever else it lies, and however it is folded."""
+    data = zip_of(*((f"{path.parent.name}/{path.name}", path.read_bytes()) for path in SAMPLES))
+    records = _records(data)
+    modules = sorted(str(r.place) for r in records if isinstance(r, ltocompat.Module))
+    assert len(modules) > len(SAMPLES)
+    for apart, summarised in ((False, None), (True, None), (True, False)):
+        builder = SummaryBuilder(apart=apart)
+        for record in records:
+            builder.take(record)
+        found = builder.summary("x", apart=summarised)
+        groups = (*found.groups, *found.test_groups, *found.device_runtime, *found.driver_code)
+        assert sorted(str(place) for group in groups for place in group.places) == modules
+        assert sum(group.count for group in groups) == len(modules)
+    for path in SAMPLES:
+        builder = SummaryBuilder(apart=False)
+        alone = list(records_of_view(ByteView.of(path.read_bytes()), Location("x"), ScanSettings()))
+        for record in alone:
+            builder.take(record)
+        groups = (*(found := builder.summary("x")).groups, *found.device_runtime)
+        count = sum(isinstance(record, ltocompat.Module) for record in alone)
+        assert sum(group.count for group in groups) == count
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_as_many_libraries_of_a_package_are_kept_as_there_may_be(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summarize, "_MOST_HOSTS", most)
+    builder = SummaryBuilder(apart=False)
+    plain = elf(
+        [Part(".text", b"x" * 16), Part(".dynamic", tags({0x7FFFFFFF: 1}), 6)], dynamic=".dynamic"
+    )
+    for record in _records(zip_of(("a.so", plain), ("b.so", plain))):
+        builder.take(record)
+    assert [host.place.innermost for host in builder.summary("x").hosts] == ["a.so", "b.so"][:most]
+
+
+# Names are read no further than they are asked for
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_names_are_read_no_further_than_to_the_last_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    path = tmp_path / "x.fatbin"
+    path.write_bytes(FATBIN * 3)
+    met = list[object]()
+
+    def noted(
+        view: ByteView, file: Location, settings: ScanSettings, top: Location
+    ) -> Iterator[object]:
+        for each in stored_in_file(view, file, settings, top):
+            met.append(each)
+            yield each
+
+    monkeypatch.setattr(second_pass, "stored_in_file", noted)
+    places = [Location(str(path), (), at * len(FATBIN)) for at in range(number)]
+    assert [*second_pass.kernel_names(places[::-1], Limits())] == places
+    assert len(met) == number
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_two_processes_are_enough_to_share_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    asked = list[int]()
+    monkeypatch.setattr(walk.workers, "available", lambda _: jobs)
+    monkeypatch.setattr(walk, "Slicing", lambda number, _: asked.append(number))
+    monkeypatch.setattr(walk, "_SLICED", len(FATBIN))
+    path = tmp_path / "x.fatbin"
+    for size in (len(FATBIN) - 1, len(FATBIN)):
+        path.write_bytes(FATBIN[:size])
+        list(walk.take(Location(str(path)), ScanSettings()))
+    assert asked == [jobs] * (jobs > 1)
+
+
+def test_standard_input_is_no_file_to_share() -> None:
+    assert [path_of_text(text) for text in ("-", "a.whl", "a.whl::b.so@0x10")] == [
+        os.devnull,
+        "a.whl",
+        "a.whl",
+    ]

@@ -229,31 +229,27 @@ def _cubin_size(stored: StoredImage) -> int:
 _ANYWHERE = Location("")
 _REPEATED = 2 << 10
 _MOST_REMEMBERED = 2048
-_known: dict[tuple[bytes, Image, ReadOptions], tuple[Image, int]] = {}
+_known: dict[tuple[bytes, Image, ReadOptions], Image] = {}
 
 
 def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
-    """Read a cubin; a small one as equal ones were read, with what decoding them took.
+    """Read a cubin; a small one as equal ones were read.
 
     Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four
     differs. Larger ones hardly repeat, and comparing their bytes takes longer.
     """
     payload = stored.payload
-    budget, packed = payload.budget, payload.compression is not Compression.NONE
-    if payload.stored.size > _REPEATED or budget.limits is not DEFAULT_LIMITS or not packed:
+    packed = payload.compression is not Compression.NONE
+    limited = payload.budget.limits is not DEFAULT_LIMITS
+    if payload.stored.size > _REPEATED or limited or not packed:
         return _read_sass(stored, detail)
-    data = payload.stored.all()
-    key = (data, replace(stored.entry, place=_ANYWHERE, stored_size=None), detail)
-    if known := _known.get(key):
-        image, decoded = known
-        budget.check_image(len(data), payload.declared or 0)
-        budget.spend(decoded)
-    else:
-        before = budget.decoded
-        image = _read_sass(stored, detail)
+    entry = replace(stored.entry, place=_ANYWHERE, stored_size=None)
+    key = payload.stored.all(), entry, detail
+    image = _known.get(key)
+    if image is None:
         if len(_known) >= _MOST_REMEMBERED:
             _known.clear()
-        _known[key] = image, budget.decoded - before
+        image = _known[key] = _read_sass(stored, detail)
     return replace(image, place=stored.entry.place, stored_size=stored.entry.stored_size)
 
 

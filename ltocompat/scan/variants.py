@@ -144,11 +144,7 @@ def _families_by_major(hosts: Sequence[HostBinary]) -> list[_Family]:
         if folder:
             parent = (*around,), posixpath.dirname(folder)
             beside.setdefault(parent, {}).setdefault(f"{folder}/", []).append(host)
-    found = (
-        _family_by_major(around, folders, hosts)
-        for (around, _), folders in beside.items()
-        if len(folders) > 1
-    )
+    found = (_family_by_major(each[0], folders, hosts) for each, folders in beside.items())
     return [family for family in found if family is not None]
 
 

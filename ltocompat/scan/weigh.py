@@ -128,7 +128,7 @@ class Weigher(Struct, kw_only=True):
         tally.stored += image.stored_size
         first = self._first_with(stored, library)
         if first is None:
-            self._pack(stored, image, tally)
+            self._pack(stored, image, padded(image.stored_size), tally)
         elif first == library:
             tally.copied_within += image.stored_size
         else:
@@ -151,7 +151,7 @@ class Weigher(Struct, kw_only=True):
             self._first[number] = library
         return first
 
-    def _pack(self, stored: StoredImage, image: Image, tally: ImageTally) -> None:
+    def _pack(self, stored: StoredImage, image: Image, before: int, tally: ImageTally) -> None:
         """See what an image takes as Zstandard; one outside of a fatbin has no place to say so."""
         if image.compression is Compression.ZSTD or image.kind_number is None or image.scrambled:
             return
@@ -159,14 +159,13 @@ class Weigher(Struct, kw_only=True):
         if self._compressed[key] >= _MOST_COMPRESSED:
             self._left[key] += 1
             if self._left[key] % _EVERY:
-                tally.unmeasured += padded(image.stored_size or 0)
+                tally.unmeasured += before
                 return
         try:
             data = stored.payload.decode()
         except Malformed:
             return  # which the walk has said
         self._compressed[key] += len(data)
-        before = padded(image.stored_size or 0)
         tally.packable += before
         tally.packed += min(before, padded(len(_compressor().compress(data))))
 

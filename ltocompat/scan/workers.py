@@ -77,7 +77,7 @@ def cores() -> int:
     """Return how many cores this process may run on, and its control group lets it use."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
-    return max(1, min([len(os.sched_getaffinity(0)), *_quotas()]))
+    return min([len(os.sched_getaffinity(0)), *_quotas()])
 
 
 def _quotas() -> Iterator[int]:

@@ -85,7 +85,7 @@ def parse(head: bytes) -> Ptx:
         Malformed: there is no ``.version`` or no ``.target`` in the text, or one that is none.
     """
     last = head.find(b".address_size", 0, _DIRECTIVES)
-    end = head.find(b"\n", last, _DIRECTIVES) + 1 if last >= 0 else 0
+    end = head.find(b"\n", last, _DIRECTIVES) + 1
     return (_parse_directives(head[:end]) if end else None) or _parse(head)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 
 from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
@@ -263,11 +264,9 @@ class ElfHost(ObjectReader):
     def symbol_size(self, offset: int) -> int | None:
         """st_size of a data symbol; the first one that is not 0."""
         value, home = self._symbol_value(offset)
-        for table in self._symbol_tables if value is not None else ():
-            for symbol in table.data_at(value or 0):
-                if symbol.size and (home is None or symbol.section == home):
-                    return symbol.size
-        return None
+        tables = self._symbol_tables if value is not None else ()
+        symbols = chain.from_iterable(table.data_at(value or 0) for table in tables)
+        return next((s.size for s in symbols if s.size and home in (None, s.section)), None)
 
     def _symbol_value(self, offset: int) -> tuple[int | None, int | None]:
         """Return the st_value (and in objects st_shndx) that a symbol at this file offset has."""

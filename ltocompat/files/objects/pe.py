@@ -206,11 +206,11 @@ class PeHost(ObjectReader):
         if start is None:
             return []
         count, table = self.view.u32(start + 24), self._offset_of_rva(self.view.u32(start + 32))
-        rows = range(min(count, _MAX_FUNCTIONS) if table is not None else 0)
+        if table is None:
+            return []
         kept = NamesOfTable(self.budget.limits.names_bytes)
-        names = (
-            kept.keep(self._text_at_rva(self.view.u32((table or 0) + 4 * row))) for row in rows
-        )
+        rows = range(table, table + 4 * min(count, _MAX_FUNCTIONS), 4)
+        names = (kept.keep(self._text_at_rva(self.view.u32(row))) for row in rows)
         return [name for name in names if name]
 
 
