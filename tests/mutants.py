@@ -28,9 +28,10 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -384,7 +385,7 @@ def tried(
         def attempt(mutant: Mutant) -> End:
             tree = trees.get()
             try:
-                tests = [call.test for call in sorted(calls.get(_called(mutant), ()))]
+                tests = [call.test for call in sorted(_calls_of(mutant, calls))]
                 return outcome(mutant, tests, tree, limit)
             finally:
                 trees.put(tree)
@@ -398,12 +399,16 @@ def tried(
         words = ("-n", str(jobs), "-o", f"faulthandler_timeout={long / 4:.0f}")
         tree = trees.get()
         for mutant in late:
-            direct = sorted(calls[_called(mutant)], key=lambda call: (call.breadth, call))
+            direct = sorted(_calls_of(mutant, calls), key=lambda call: (call.breadth, call))
             yield mutant, outcome(mutant, [call.test for call in direct], tree, long, *words)
 
 
-def _called(mutant: Mutant) -> str:
-    return f"{mutant.path}::{mutant.function}"
+def _calls_of(mutant: Mutant, calls: dict[str, list[Call]]) -> Collection[Call]:
+    """The tests that call the function; where only forked processes do, those of its module."""
+    if found := calls.get(f"{mutant.path}::{mutant.function}"):
+        return found
+    of_module = (found for name, found in calls.items() if name.startswith(f"{mutant.path}::"))
+    return {*chain.from_iterable(of_module)}
 
 
 def main() -> int:

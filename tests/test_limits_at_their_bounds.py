@@ -109,7 +109,7 @@ def test_a_limit_is_the_most_that_is_read(limit: str, data: bytes, size: int) ->
 
 
 def read(data: bytes, **limits: int) -> list[object]:
-    settings = ScanSettings(limits=Limits(**limits), jobs=1)  # type: ignore[arg-type]
+    settings = ScanSettings(limits=Limits(**limits), jobs=1)
     return list(records_of_view(ByteView.of(data), Location("x"), settings))
 
 

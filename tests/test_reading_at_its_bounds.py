@@ -45,7 +45,7 @@ from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Compression, PtxFlaw, Skipped
 from ltocompat.model.limits import WORK, Budget, Limits
 from ltocompat.model.location import Location
-from ltocompat.scan import second_pass, summarize, walk
+from ltocompat.scan import second_pass, summarize, walk, workers
 from ltocompat.scan.parallel import path_of_text
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import ScanSettings, records_of_view, stored_in_file
@@ -572,7 +572,7 @@ def test_two_processes_are_enough_to_share_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
     asked = list[int]()
-    monkeypatch.setattr(walk.workers, "available", lambda _: jobs)
+    monkeypatch.setattr(workers, "available", lambda _: jobs)
     monkeypatch.setattr(walk, "Slicing", lambda number, _: asked.append(number))
     monkeypatch.setattr(walk, "_SLICED", len(FATBIN))
     path = tmp_path / "x.fatbin"
