@@ -57,8 +57,8 @@ expires = {expires}
 ```
 """
 _OF_MACHINES = """\
-It is about a machine, not about what is shipped: `ltocompat env` says it, and no policy of releases
-has to ignore it.
+This finding is about a machine, not about a package: `ltocompat env` reports it, and a policy for
+releases doesn't need to ignore it.
 """
 _EXPIRES = "2099-12-31"
 _HOME = re.compile(r"/home/[^/\s]+")
@@ -113,7 +113,7 @@ def _index() -> Iterator[str]:
         for prose in family_prose(family).values():
             yield f"| {_link(prose.id)} | {_plain(prose.title)} | {_plain(prose.verdict)} |"
         yield ""
-    yield "## Not built\n\nRules that would say nothing new, or that no file shows.\n"
+    yield "## Not built\n\nAnother rule covers them, or no file shows the fault.\n"
     yield "| rule | what is wrong |\n|---|---|"
     for left_out in rules_left_out():
         yield f"| {_link(left_out.id)} | {_plain(left_out.title)} |"
@@ -135,7 +135,7 @@ def _heading(family: str) -> str:
 
 
 def _left_out_page(left_out: Prose) -> str:
-    why = f"## Why no check says it\n\n{_plain(left_out.statement)}"
+    why = f"## Why no check reports it\n\n{_plain(left_out.statement)}"
     parts = (f"# {left_out.id}: {_plain(left_out.title)}", *_what_users_see(left_out.id, ()), why)
     return "\n\n".join(parts) + "\n"
 

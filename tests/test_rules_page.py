@@ -59,7 +59,7 @@ def test_the_lines_that_ignore_a_rule_are_a_policy(rule: Prose, tmp_path: Path) 
     page = (DOCS / "rules" / f"{rule.id.lower()}.md").read_text("utf-8")
     _, fence, rest = page.partition("```toml\n")
     if not fence:
-        assert "`ltocompat env` says it" in page
+        assert "`ltocompat env` reports it" in page
         return
     path = tmp_path / f"{rule.id}.toml"
     target = '[tool.ltocompat.targets.prod]\ndriver = "580"\n'

@@ -169,12 +169,12 @@ class AuditTable(_Table, frozen=True, kw_only=True):
         fail_on: The mildest verdict that fails the audit; --fail-on overrides it.
         trial_link: true tries the nvJitLinks that the targets name; a list such as ["13.3"] tries
             only these; "auto" tries installed ones, only for unknown verdicts.
-        trial_load: Load the modules on the GPUs of the machine that runs the audit, as one more
-            target called this machine.
+        trial_load: Also load the modules on the GPUs of the machine that runs the audit; the report
+            lists this machine as one more target.
         no_device_code: The result of an audit that finds no device code: pass, or undecided (exit
             code 3).
-        variants: Files of one package, if its loader opens only one of them: the one that fits best
-            decides; [] if the package opens all of them.
+        variants: Files of which the package loads only one: the one that fits best decides. []
+            means that the package loads all of them.
         provided_by: Libraries that required packages install, by package.
         ignore: Findings that do not count until a given day; see below.
         allow: Findings that never count; see below.

@@ -1,4 +1,4 @@
-"""Images, targets, variants and trials: what can't be read, and what decides then."""
+"""Images, targets, variants and trials: what can't be read or checked, and which answer counts."""
 
 from __future__ import annotations
 
