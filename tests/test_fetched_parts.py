@@ -165,7 +165,7 @@ def test_a_wrong_sum_may_be_a_half_file_of_a_cache_once(tmp_path: Path) -> None:
 
 def test_a_file_is_asked_for_four_times(tmp_path: Path) -> None:
     server = Server(*(Answer(200, BODY[:40], etag="", told=100) for _ in range(5)))
-    with pytest.raises(FetchFailed, match="broke off 4 times"):
+    with pytest.raises(FetchFailed, match="was interrupted 4 times"):
         fetched(tmp_path, server)
     assert len(server.answers) == 1
     with pytest.raises(FetchFailed, match="over the limit"):

@@ -206,8 +206,8 @@ def test_a_file_whose_connection_was_cut_goes_on_where_it_was(tmp_path: Path) ->
     ("fault", "passing", "reason"),
     [
         ("sum", True, "has SHA-256 .* not 0{64} as its index says"),
-        ("cut always", True, "broke off"),
-        ("stall", True, "broke off|can't be fetched"),
+        ("cut always", True, "was interrupted"),
+        ("stall", True, "was interrupted|can't be fetched"),
         ("gone", False, "answers 404"),
     ],
 )

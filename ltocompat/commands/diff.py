@@ -208,7 +208,7 @@ def _unread(name: str, side: Side) -> Iterator[str]:
         number = count(side.skipped, "place")
         yield f"{name} one has {number} that could not be read; inspect lists them"
     if any(file.cut for file in side.files.values()):
-        yield f"{name} one has more distinct values than are compared"
+        yield f"{name} one has more different values than diff compares"
 
 
 def _unseen(old: Required, new: Required) -> Iterator[str]:

@@ -109,7 +109,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         if output is not None:
             raise UsageError("-o writes one link's result; leave out --each, or -o")
         if options.add_only and any(linker.tool is Tool.NVLINK for linker in linkers):
-            raise UsageError("nvlink only links; leave out --add-only, or ask an nvJitLink")
+            raise UsageError("nvlink can only link; leave out --add-only, or name an nvJitLink")
         yield from _each(options, places, linkers, target, settings)
         return
     if target is None:

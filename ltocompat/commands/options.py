@@ -480,7 +480,7 @@ class SlimOptions(ReadOptions, frozen=True):
     Attributes:
         paths: Libraries, objects, archives, executables, wheels, zips, conda packages, or folders.
         output: The new file, or a folder for it (needed for several files). For a
-            wheel, a name without a suffix is that of a folder.
+            wheel, a name without a suffix means a folder.
         keep_gpus: Keep code for these GPUs: h100+l4. Repeatable. Default: all GPUs.
         keep_archs: Keep images of these architectures: sm_90,compute_120. Repeatable.
         targets: Keep code for the GPUs of this deploy target. Repeatable.

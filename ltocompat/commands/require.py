@@ -79,7 +79,7 @@ def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
     if len(found) == len(pinned):
         return found
     told = f" (the survey has {len(found)} of its {len(pinned)} releases)" if found else ""
-    wheels = "name the wheels that it pins (pip download), or an environment of it"
+    wheels = "name the wheels that it pins, or an environment installed from it"
     return (*found, Note(f"{path} is a lock file, which has no code{told}: {wheels}"))
 
 

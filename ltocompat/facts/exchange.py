@@ -56,7 +56,7 @@ def read_tables(path: str) -> Tables:
     if there < own:
         raise UsageError(
             f"LTOCOMPAT_FACTS: {path} is of {there}, older than the program's own facts of {own}; "
-            "leave the variable out"
+            "unset the variable"
         )
     return tables
 

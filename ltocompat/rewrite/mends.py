@@ -65,7 +65,7 @@ def _cured(
         shipped = mended_by(shipped, change)
         after = problems(shipped)
         if none_left := _excluded(shipped) - _excluded(uncured):
-            return uncured, found, f"no {min(none_left)} would be left that all requirements allow"
+            return uncured, found, f"all requirements together would allow no {min(none_left)}"
         if key_of(problem) in map(key_of, after):
             return uncured, found, "its fix does not remove the finding"
         fresh = new_problems(found, after)

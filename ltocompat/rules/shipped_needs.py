@@ -30,7 +30,7 @@ _KEYS = {Kind.CONDA: "depends", Kind.DEBIAN: "Depends", Kind.RPM: "Requires"}
 class Strength(enum.Enum):
     """The strength of a package's need of a library."""
 
-    LOADED = "the loader brings it (DT_NEEDED)"
+    LOADED = "the loader loads it (DT_NEEDED)"
     LINKED = "it is opened by name, and there is LTO-IR to link"
     OPENED = "it is opened by name, if at all"
     HANDED_OUT = "there is LTO-IR, which callers of the package link"
@@ -111,7 +111,7 @@ class Need(Struct, frozen=True):
             return f"write {self.line}, unless a trial link shows that {self.possible} is enough"
         # Who asked the linkers of deploy targets has not asked all that are possible.
         how = "ltocompat require --trial-link"
-        return f"write {self.line}, or ask by {how} whether {self.possible} is enough"
+        return f"write {self.line}, or find out with {how} whether {self.possible} is enough"
 
     @property
     def open_to_trial(self) -> bool:

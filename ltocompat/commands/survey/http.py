@@ -173,7 +173,7 @@ class Http:
             try:
                 self._go_on(url, file, etag, most, traffic)
             except _Cut as error:
-                etag, reason = error.etag, f"{url} broke off {attempt + 1} times: {error}"
+                etag, reason = error.etag, f"{url} was interrupted {attempt + 1} times: {error}"
                 continue
             file.seek(0)
             total = hashlib.file_digest(file, "sha256").hexdigest()
@@ -287,7 +287,7 @@ class Http:
                     raise _Cut(f"{url} arrives too slowly: {done} bytes so far", passing=True)
                 yield piece
         except library.exceptions.HTTPError as error:
-            reason = f"{url} broke off after {done} bytes: {_reason(error)}"
+            reason = f"{url} was interrupted after {done} bytes: {_reason(error)}"
             raise _Cut(reason, passing=True) from error
 
     def _pool(self, url: str) -> Any:  # noqa: ANN401 - urllib3's own

@@ -370,7 +370,7 @@ class _Headers(Struct):
             try:
                 records = _pax_records(data)
             except Malformed as error:
-                yield Skipped(self._place, f"what it says is not applied: {error}", header.size)
+                yield Skipped(self._place, f"its values are not used: {error}", header.size)
                 return
             (self._for_all if header.type == _PAX_GLOBAL else self._for_next).update(records)
 

@@ -94,8 +94,8 @@ def _untouched(row: Untouched) -> str:
 def _floor(slimmed: Slimmed) -> str:
     before, more = slimmed.code.zstd, slimmed.code.more_zstd
     return (
-        f"{before:,} of the kept images were Zstandard before, {before + more:,} are now; those "
-        f"need driver {slimmed.zstd_driver} (FB-01)"
+        f"{before:,} of the kept images were compressed with Zstandard, and now {before + more:,}; "
+        f"these need driver {slimmed.zstd_driver} (FB-01)"
     )
 
 

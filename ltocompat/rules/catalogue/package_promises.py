@@ -171,7 +171,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
                 yield Problem(
                     Verdict.FAIL,
                     f"{package} requires {require.name} {' or '.join(require.versions)}, "
-                    f"but {other} is given beside it",
+                    f"but {other} will be installed with it",
                     evidence=require.line,
                 )
 

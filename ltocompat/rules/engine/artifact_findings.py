@@ -361,7 +361,7 @@ def _note(
             f"compatibility decides; it may have dropped {arch}"
         )
     elif where.below is None:
-        text = f"is older than {where.above}, the oldest in our tables; its order decides"
+        text = f"is not in our tables: it counts as older than {where.above}, the oldest there"
     else:
-        text = f"is not in our tables; its order between {where.below} and {where.above} decides"
+        text = f"is not in our tables: it counts as one between {where.below} and {where.above}"
     yield finding_by_engine(NOT_IN_TABLES, Verdict.OK, f"{version} {text}")

@@ -128,7 +128,7 @@ class ArtifactJudge:
             Verdict.UNKNOWN,
             f"{truncate_list(target.nodes, 4)}: {target.untold}",
             subject=WHOLE_ARTIFACT,
-            remedy="give these nodes a --deploy-target of their own, with gpu= or driver=",
+            remedy="give these nodes a separate --deploy-target, with gpu= or driver=",
             asked=target.nodes,
         )
         (found,) = self._on_gpus(target, None, Route.LOAD, (None,))
