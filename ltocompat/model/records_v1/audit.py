@@ -23,19 +23,19 @@ class Promise(Record):
 
 @published(policy.ExceptionBounds)
 class Allow(Record):
-    """A finding that the policy puts up with, for good.
+    """An exception of the policy without an end date.
 
     Attributes:
-        key: Where it stands in the policy: audit.allow[0].
+        key: Position of the exception in the policy: audit.allow[0].
         path: A pattern.
         target: A pattern.
-        kernel: A pattern of names; * for any, and for none.
-        about: A pattern of what findings are about.
-        route: Null for any; empty where modules have one way only.
-        gpus: Null for any; of them any: findings that name no GPU.
-        verdict: The worst that it forgives.
-        modules: The most that it forgives; null for any number.
-        asks: The newest versions that it forgives: driver 525.60.13; null for any.
+        kernel: A pattern of kernel names; * also matches findings without kernels.
+        about: A pattern of the subjects of findings.
+        route: The route; null for any, empty if each module has only one route.
+        gpus: The GPUs; null for any. The word any stands for findings that name no GPU.
+        verdict: The worst verdict that the exception allows.
+        modules: The largest number of modules that the exception allows; null for any.
+        asks: The newest required versions that it allows: driver 525.60.13; null for any.
     """
 
     route: Annotated[str, one_of("load", "link", "")] | None
@@ -43,10 +43,10 @@ class Allow(Record):
 
 
 class Ignore(Allow):
-    """A finding that the policy puts up with, for a while.
+    """An exception of the policy with an end date.
 
     Attributes:
-        expires: The last day on which it holds.
+        expires: The last day of the exception.
     """
 
     expires: date
@@ -54,20 +54,20 @@ class Ignore(Allow):
 
 @published(policy.PolicyDemands)
 class Policy(Record):
-    """Demands that the artifacts were held to.
+    """The requirements that the artifacts were checked against.
 
     Attributes:
-        source: The file that says so; empty without a policy, if only what holds on every target
-            and the options are checked.
-        options: The keys that options of this run gave instead: require-archs.
+        source: The file of the policy; empty without a policy, if only the options and the rules
+            for every target were checked.
+        options: The keys that options of this run replaced: require-archs.
         max_bytes: The largest file that may be released; null for any size.
         max_member_bytes: The largest file inside of a wheel or another zip; null for any size.
-        coverage: The least kernels that a GPU has code for, in percent of those of the best-served
-            one; null for any.
-        allow_empty: What has no device code passes, and so does no file at all.
-        trial_load: This machine is one more target, and loads it all.
-        variants: Patterns of files of which one is loaded.
-        provided_by: Patterns of libraries that a dependency brings.
+        coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
+            has the most kernels; null for no minimum.
+        allow_empty: True if the audit passes without device code, or without any file.
+        trial_load: True if the modules were also loaded on this machine, as one more target.
+        variants: Patterns of files of which the package loads only one.
+        provided_by: Patterns of libraries that dependencies install, by dependency.
     """
 
     require_gpus: tuple[str, ...]
@@ -80,13 +80,13 @@ class Policy(Record):
 
 
 class Finding(verdict.Finding):
-    """Finding of a rule on modules of the artifact, and what becomes of it.
+    """A finding, and whether it counts.
 
     Attributes:
-        standing: counts: fails the audit; undecided: nobody knows whether it would; passes: better
-            than what the policy fails on; known: stands in the baseline; ignored: by the policy,
-            for a while; allowed: by the policy, for good.
-        fingerprint: The same in every build.
+        standing: counts: the finding fails the audit; undecided: it is unknown whether it would;
+            passes: its verdict is better than fail-on; known: the baseline has it; ignored: by an
+            exception with an end date; allowed: by an exception without one.
+        fingerprint: The key of the finding, which stays the same from build to build.
     """
 
     standing: Annotated[str, one_of("counts", "undecided", "passes", "known", "ignored", "allowed")]
@@ -99,8 +99,8 @@ class Result(verdict.Result):
     """The verdict on one artifact, target and GPU.
 
     Attributes:
-        failed: Something of it counts.
-        undecided: Nothing of it counts, and something that was asked for is not known.
+        failed: True if a finding counts.
+        undecided: True if no finding counts, but a required answer is unknown.
     """
 
     findings: tuple[Finding, ...]
@@ -109,7 +109,7 @@ class Result(verdict.Result):
 
 
 class Findings(Record):
-    """How many findings stand where."""
+    """Number of findings by standing."""
 
     counts: Count
     undecided: Count
@@ -123,7 +123,7 @@ class Summary(check.Summary):
     """All results by verdict, the worst, and whether the audit passes.
 
     Attributes:
-        passed: Nothing counts, and everything that was asked for is known.
+        passed: True if no finding counts, and no required answer is unknown.
     """
 
     passed: bool
@@ -135,7 +135,7 @@ class Summary(check.Summary):
 
 
 class Audit(Document, tag="ltocompat/audit/v1"):
-    """The verdicts of check on a policy's targets, and what becomes of each finding."""
+    """The verdicts of check on a policy's targets, and whether each finding counts."""
 
     policy: Policy
     results: tuple[Result, ...]

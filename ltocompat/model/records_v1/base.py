@@ -28,12 +28,12 @@ class Record(Struct, gc=False):
 
 
 class TablesEnd(Record):
-    """The end of the tables of facts that an answer rests on.
+    """The newest entries in the tables of facts behind an answer.
 
     Attributes:
-        cuda: The newest CUDA release in them.
-        driver: The newest driver branch.
-        date: The day of their newest row on either.
+        cuda: The newest CUDA release in the tables.
+        driver: The newest driver branch in the tables.
+        date: The date of the newest row about CUDA releases or drivers.
     """
 
     cuda: str
@@ -45,7 +45,7 @@ class Document(Record, tag_field="schema", kw_only=True):
     """A whole answer; its tag is its schema's name.
 
     Attributes:
-        facts: Where the tables end that the answer rests on; null of an error.
+        facts: The newest entries in the tables of facts behind the answer; null in an error.
     """
 
     facts: TablesEnd | None = None
@@ -167,12 +167,12 @@ class Skipped(Record):
     """A place that was not read.
 
     Attributes:
-        limit: Name of the limit that was hit.
+        limit: Name of the limit that was reached; null if none was.
     """
 
 
 class Error(Document, tag="ltocompat/error/v1"):
-    """Written when there is nothing but errors."""
+    """The errors of a run that has no other answer."""
 
     error: Failure
     others: tuple[Failure, ...]

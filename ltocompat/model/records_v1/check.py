@@ -13,7 +13,7 @@ class Summary(Record):
     """All results by verdict, and the worst.
 
     Attributes:
-        without_device_code: Files that are not among the results.
+        without_device_code: Number of files without device code.
     """
 
     artifacts: Annotated[Count, From("artifacts", len)]

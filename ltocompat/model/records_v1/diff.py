@@ -20,7 +20,7 @@ BreakingWord = Annotated[str, one_of(*BREAKING)]
 
 
 class LinkerFloor(Record):
-    """The minimum nvJitLink that links all of it."""
+    """The minimum nvJitLink that links all inputs."""
 
     possible: str
     sure: str | None
@@ -35,16 +35,16 @@ class Metadata(Record):
 
 @published(diff.DiffSummary)
 class Side(Record):
-    """One of the two.
+    """One of the two releases.
 
     Attributes:
-        saved: It was read from the JSON of an earlier inspection.
-        size: Bytes of all files; null when not known.
-        skipped: Places that were not read.
-        complete: Every file was read to its end.
-        kernels: Distinct kernels that were compared; null when they were not.
-        nvjitlink_beyond: Something is linked that no known nvJitLink takes.
-        nvjitlink_imports: The minimum nvJitLink that has all names imported of it.
+        saved: True if the release was read from saved JSON of inspect.
+        size: Bytes of all files; null if unknown.
+        skipped: Number of places that were not read.
+        complete: True if every file was read to its end.
+        kernels: Number of different kernels that were compared; null if they were not compared.
+        nvjitlink_beyond: True if no known nvJitLink links some of the code.
+        nvjitlink_imports: The minimum nvJitLink that exports all imported names.
     """
 
     stored_size: Annotated[Count, From("stored")]
@@ -57,10 +57,11 @@ class Change(Record):
     """One difference between two releases.
 
     Attributes:
-        subject: The file; empty for the whole.
-        about: The kind of image, the GPUs, or the package required.
-        old: What only the old one has, or how it was; numbers are bytes.
-        count: How many values differ; more than are listed where names of kernels take over 64 MiB.
+        subject: The file; empty for the whole release.
+        about: The kind of image, the GPUs, or the required package.
+        old: The values that only the old release has, or the old value; numbers are bytes.
+        count: Number of values that differ; not all are listed if the names of kernels exceed 64
+            MiB.
     """
 
     kind: Annotated[str, one_of(*KINDS)]
@@ -71,7 +72,7 @@ class Change(Record):
 
 
 class Summary(Record):
-    """How many there are."""
+    """Number of changes."""
 
     changes: Count
     forbidden: Count

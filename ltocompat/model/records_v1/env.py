@@ -24,7 +24,7 @@ class CompatNote(Record):
 
 @published(environment.Sibling)
 class Sibling(Record):
-    """A library that libcuda opens to compile."""
+    """A library that libcuda opens to compile code."""
 
 
 @published(environment.UserDriver)
@@ -56,7 +56,7 @@ class Compiler(Record):
 
 @published(environment.LibraryPick)
 class LibraryPick(Record):
-    """Which copy of a library one way of loading gets."""
+    """The copy of a library that one loading method finds."""
 
 
 @published(environment.Toolkit)
@@ -66,7 +66,7 @@ class Toolkit(Record):
 
 @published(environment.InstalledPackage)
 class InstalledPackage(Record):
-    """A package that brings or drives CUDA."""
+    """A package that contains or uses CUDA."""
 
 
 @published(environment.Conda)
@@ -81,14 +81,14 @@ class Jetson(Record):
 
 @published(environment.Environment)
 class Environment(Record):
-    """The driver, GPUs and libraries that device code meets on the machine."""
+    """The driver, GPUs and libraries on the machine."""
 
     system: str
     nvjitlinks: tuple[NvJitLink, ...]
 
 
 class Problem(Record):
-    """Something that is wrong there.
+    """A problem of the machine.
 
     Attributes:
         url: The page of the rule.
@@ -103,10 +103,11 @@ class Problem(Record):
 
 
 class Env(Document, tag="ltocompat/env/v1"):
-    """A machine as device code meets it, the deploy target that it is, and what is wrong.
+    """A machine, the deploy target for it, and its problems.
 
     Attributes:
-        sandbox: What confines trials on this machine: Landlock, seccomp; null elsewhere.
+        sandbox: The mechanisms that confine trials on this machine: Landlock, seccomp; null for
+            another one.
     """
 
     environment: Environment

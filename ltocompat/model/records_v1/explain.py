@@ -22,20 +22,23 @@ class Rule(Record):
     """One rule of the catalogue, or a topic.
 
     Attributes:
-        statement: What holds; of a rule that is not built, why it isn't; of a topic, what it is.
+        statement: The rule; for a rule that nothing checks, the reason; for a topic, its
+            explanation.
         messages: The texts that users see.
-        url: Its page.
-        built: Verdicts go by it; else only id, title and statement are given.
-        matched: The part of the text that is its message; null where the rule was named.
-        score: How much of the text speaks for it.
-        line: The line of the text that the message begins on, as it is there.
-        cause: Why it happens; null where the rule was named, or shares another's message.
-        fix: What to do about that cause.
-        check: A command that shows it.
-        values: What the text says, and what the tables make of it.
-        here: This machine, where it was asked for; else null.
+        url: The page of the rule.
+        built: True if verdicts use the rule; else only id, title and statement are given.
+        matched: The part of the text that is a message of the rule; null if the text names the
+            rule.
+        score: The part of the text that matches the rule, from 0 to 1.
+        line: The line of the text on which the message begins, unchanged.
+        cause: The cause; null if the text names the rule, or the message belongs to another rule,
+            too.
+        fix: The fix for that cause.
+        check: A command that shows the cause.
+        values: Values from the text, and values that the tables derive from them.
+        here: The machine, if --here was given; else null.
         also: Further rules with the same message, or about the topic.
-        at_fault: Files at the given places that the rule speaks of.
+        at_fault: Files at the given places that cause the error.
     """
 
     source: str
@@ -45,7 +48,7 @@ class Rule(Record):
 
 
 class Summary(Record):
-    """How it went."""
+    """The errors of the run."""
 
     errors: tuple[Failure, ...]
 

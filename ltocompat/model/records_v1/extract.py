@@ -20,7 +20,8 @@ class Entry(Record):
     """A file that was written, or a place that was skipped.
 
     Attributes:
-        written: True: path, what and note follow; false: reason, size and limit.
+        written: True if the file was written (path, what and note follow); else reason, size and
+            limit follow.
     """
 
     written: bool
@@ -36,7 +37,7 @@ class Entry(Record):
 
 
 class Summary(Record):
-    """Counts."""
+    """Counts and errors."""
 
     written: Count
     skipped: Count
@@ -44,7 +45,7 @@ class Summary(Record):
 
 
 class Extract(Document, tag="ltocompat/extract/v1"):
-    """The files that were written and the places that were skipped, as they came."""
+    """The files that were written and the places that were skipped, in the order of the inputs."""
 
     entries: tuple[Entry, ...]
     summary: Summary

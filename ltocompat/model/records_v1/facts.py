@@ -8,10 +8,11 @@ from ltocompat.model.records_v1.base import Document
 
 
 class Facts(Document, tag="ltocompat/facts/v1"):
-    """NVIDIA's tables as this program has them, each row with its source and date.
+    """The tables of facts, each row with its source and date.
 
     Attributes:
-        tables: Lists of rows by table, and by list; a column that a row lacks is not known of it.
+        tables: The rows, by table and list; if a row has no value in a column, the value is
+            unknown.
     """
 
     tables: dict[str, dict[str, tuple[dict[str, Any], ...]]]

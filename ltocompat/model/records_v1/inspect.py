@@ -25,14 +25,14 @@ from ltocompat.model.symbols import DeviceSymbols
 
 @published(image.Producer)
 class Maker(Record):
-    """A tool that made an image, and the bytes that say so."""
+    """A tool that made an image, and the bytes that prove it."""
 
     releases: tuple[ReleaseText, ...]
 
 
 @published(image.Needs)
 class Needs(Record):
-    """Versions that whoever compiles it further must understand."""
+    """Versions that the next compiler or linker must support."""
 
 
 @published(image.LtoIrVersions)
@@ -44,18 +44,18 @@ class Ltoir(Record):
 
 @published(image.CubinFacts)
 class Cubin(Record):
-    """Facts of SASS."""
+    """Properties of SASS."""
 
     generation: int
 
 
 @published(DeviceSymbols)
 class Symbols(Record):
-    """Names by which an image is linked with others.
+    """The symbols with which an image is linked to others.
 
     Attributes:
-        needed_by_kernels: Those of the undefined functions that a kernel of it reaches.
-        prototypes: Functions, and what assemblers note of their parameters: ``#vil``.
+        needed_by_kernels: The undefined functions that a kernel of the image reaches.
+        prototypes: Functions, with the notes of assemblers about their parameters: ``#vil``.
     """
 
     prototypes: tuple[tuple[str, str], ...] = ()
@@ -66,16 +66,16 @@ class Image(Record):
     """One piece of device code; null means that a fact is absent or not known.
 
     Attributes:
-        stored_size: Bytes in the file, without padding; null where nothing records the end.
-        size: Bytes once decoded.
-        kernels: Null unless asked for, or where they can't be read.
-        entry_arch: The fatbin entry's, where SASS is for another; else null.
-        lacks_options: The fatbin entry of PTX or LTO-IR has no place for options.
-        lists_family: The entry of SASS lists architectures of its family; null where it has no
-            place for them.
-        empty_kernels: Each of its kernels only returns; false unless kernels were asked for.
-        symbols: Null unless kernels were asked for, or where they can't be read.
-        flaws: For which compilers refuse a PTX text, whatever its instructions are.
+        stored_size: Bytes in the file, without padding; null if nothing records the end.
+        size: Bytes after decoding.
+        kernels: Names of kernels; null if not requested or not readable.
+        entry_arch: The architecture of the fatbin entry, if the SASS is for another one; else null.
+        lacks_options: True if the fatbin entry of PTX or LTO-IR has no place for options.
+        lists_family: True if the entry of SASS lists architectures of its family; null if the entry
+            has no place for them.
+        empty_kernels: True if every kernel only returns; false if kernels were not requested.
+        symbols: Symbols; null if kernels were not requested, or if the symbols can't be read.
+        flaws: Faults for which compilers refuse a PTX text, whatever its instructions are.
     """
 
     arch: ArchText | None
@@ -88,16 +88,16 @@ class Image(Record):
 
 @published(image.Module, "guarded")
 class Module(Record):
-    """Images of which a driver or a linker picks one for a GPU.
+    """A set of images, of which a driver or a linker picks one for a GPU.
 
     Attributes:
-        registered: The CUDA runtime loads it; null when not known.
+        registered: True if the CUDA runtime loads the module; null if unknown.
     """
 
 
 @published(image.CudaLibrary)
 class Library(Record):
-    """A CUDA library that a host file brings or asks for."""
+    """A CUDA library that a host file contains or needs."""
 
     how: Annotated[str, one_of("needed", "opened", "static")]
 
@@ -106,10 +106,10 @@ class Library(Record):
     image.HostBinary, "place", "soname", "needed", "runpath", "debug_size", "exports", "unversioned"
 )
 class Host(Record):
-    """A host file and what its linker needs.
+    """A host file, and what its device link needs.
 
     Attributes:
-        ptx_texts: PTX that lies as text in its data, which is not checked.
+        ptx_texts: PTX text in the data of the file, which is not checked.
     """
 
     ptx_texts: tuple[str, ...] = ()
@@ -122,13 +122,13 @@ class Member(Host):
 
 
 class Artifact(Record):
-    """A file that holds device code or was named.
+    """A file that contains device code or that the user named.
 
     Attributes:
-        host: The file itself; null when it is not a host file.
-        members: Members of an archive whose linker needs something.
-        size: Bytes; null when reading broke off.
-        complete: Whether it was read to its end.
+        host: The file as a host file; null if it is not one.
+        members: Members of an archive that need something for their device link.
+        size: Bytes of the file; null if reading stopped early.
+        complete: True if the file was read to its end.
     """
 
     path: str

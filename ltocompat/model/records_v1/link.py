@@ -19,14 +19,14 @@ from ltocompat.model.records_v1.base import (
 
 
 class NvJitLink(Record):
-    """The library that was asked."""
+    """The nvJitLink that linked."""
 
     version: str
     path: str
 
 
 class Linker(Record):
-    """Who was asked."""
+    """The linker that linked."""
 
     tool: Annotated[str, one_of("nvjitlink", "nvlink")]
     version: str
@@ -37,7 +37,7 @@ class LinkTimes(Record):
     """Time in the library, in seconds.
 
     Attributes:
-        again: The whole link in a process that has linked before.
+        again: Time of the whole link in a process that has linked before.
     """
 
     create: Seconds | None
@@ -50,10 +50,10 @@ class Result(Record):
     """One link.
 
     Attributes:
-        nvjitlink: The linker; null for an nvlink.
-        place: The image that was tried alone; null for all inputs together.
-        registers: The most that a thread of one of the output's kernels takes.
-        sandbox: What confined the linker's process: Landlock, seccomp.
+        nvjitlink: The nvJitLink; null for an nvlink.
+        place: The image, if it was linked alone; null for all inputs together.
+        registers: The largest number of registers per thread among the kernels of the output.
+        sandbox: The mechanisms that confined the linker's process: Landlock, seccomp.
     """
 
     nvjitlink: NvJitLink | None
@@ -99,11 +99,11 @@ class Disagreement(Record):
 
 
 class Cost(Record):
-    """Cost of the links that gave an output, with one linker in one way.
+    """Cost of the successful links with one linker, with or without LTO.
 
     Attributes:
-        seconds: Of all links, each as the first of its process.
-        ninetieth: Nine of ten took no longer.
+        seconds: Total time of all links, each as the first of its process.
+        ninetieth: Time within which nine of ten links ended.
     """
 
     linker: Linker
@@ -126,7 +126,7 @@ class Summary(Record):
 
 
 class Link(Document, tag="ltocompat/link/v1"):
-    """Answers of each nvJitLink to the inputs, together or image by image."""
+    """The result of each linker for the inputs, together or image by image."""
 
     results: tuple[Result, ...]
     disagreements: tuple[Disagreement, ...]

@@ -26,15 +26,15 @@ class Copy(Record):
 
     Attributes:
         release: Minor release.
-        version: The most exact version that is proved.
-        path: The file itself, behind all links.
-        found_via: Every way in which it is reached.
-        evidence: What proves the version.
-        for_trials: It lies in the cache for trials, and is never the one of a deploy target.
-        machine: Processor that it runs on.
-        action: What was done with it; null in a list.
-        size: Bytes of its files; null in a list.
-        tool: Which linker it is.
+        version: The most exact version that the evidence proves.
+        path: The file itself, after all links are followed.
+        found_via: All ways to find this copy.
+        evidence: The bytes or file that prove the version.
+        for_trials: True if the copy is in the cache for trials, which deploy targets never use.
+        machine: The processor for which the linker is built.
+        action: What was done with the copy; null in a list.
+        size: Bytes of the files; null in a list.
+        tool: The kind of linker.
     """
 
     release: ReleaseText
@@ -55,7 +55,7 @@ class Summary(Record):
 
 
 class Linkers(Document, tag="ltocompat/linkers/v1"):
-    """The linkers at hand, or those that were installed or removed, as they came."""
+    """The linkers on this machine, or those that were installed or removed."""
 
     linkers: tuple[Copy, ...]
     skipped: tuple[Skipped, ...]

@@ -23,11 +23,11 @@ class Grid(Record):
     """One artifact by nvJitLinks or by drivers; or artifacts by deploy targets.
 
     Attributes:
-        path: The artifact; "3 artifacts" where the rows are artifacts.
+        path: The artifact; "3 artifacts" if the rows are artifacts.
         rows: nvJitLinks or driver branches, oldest first; or artifacts, the worst first.
         columns: Architectures; or deploy targets.
-        tried: Trial links were asked.
-        cells: Indices of results, a row each.
+        tried: True if trial links were made.
+        cells: Indices into results, one list per row.
     """
 
     what: Annotated[str, one_of("nvJitLink", "driver", "artifact")]
@@ -46,7 +46,7 @@ class Matrix(Document, tag="ltocompat/matrix/v1"):
     """Artifacts by nvJitLinks, driver branches and architectures, or by deploy targets.
 
     Attributes:
-        results: As in ltocompat/check/v1.
+        results: The results, as in ltocompat/check/v1.
         targets: The deploy targets; or generated ones, with a driver or an nvJitLink each.
     """
 

@@ -8,34 +8,34 @@ from ltocompat.model.records_v1.base import Count, Document, Failure, Record, pu
 
 @published(mend.Mended, "subject")
 class Finding(Record):
-    """A finding for which a change of the wheel is known.
+    """A finding that a change of the wheel can fix.
 
     Attributes:
-        rule: ID of its rule.
-        message: What is wrong, in one sentence.
-        reason: Why the change was not made; empty where it was.
+        rule: ID of the rule.
+        message: The problem, in one sentence.
+        reason: The reason why the change was not made; empty if it was made.
     """
 
 
 @published(mend.Repaired)
 class Wheel(Record):
-    """A wheel, and what was changed of it.
+    """A wheel and its changes.
 
     Attributes:
-        path: The wheel, as it was named.
-        output: The new one; null where none was written.
-        findings: Those for which a change is known.
+        path: The wheel, as the user named it.
+        output: The new wheel; null if none was written.
+        findings: The findings that a change can fix.
         diff: The changes, as lines of a unified diff; each element of a RUNPATH is a line.
-        void: Signatures of the wheel, which the new one does not have.
+        void: Signatures of the old wheel, which the new wheel does not have.
     """
 
 
 class Summary(Record):
-    """Counts.
+    """Counts and errors.
 
     Attributes:
         written: Number of new wheels.
-        mended: Number of findings that are gone.
+        mended: Number of findings that were fixed.
     """
 
     written: Count

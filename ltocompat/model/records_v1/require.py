@@ -19,15 +19,15 @@ from ltocompat.model.records_v1.verdict import Coverage
 
 @published(requirement.LinkerFloor)
 class LinkerFloor(Record):
-    """The minimum nvJitLink that links all of it.
+    """The minimum nvJitLink that links all inputs.
 
     Attributes:
-        possible: No older one can link it all.
-        sure: This one surely can; null where a maker is newer than all tables.
-        ceiling: The major from which on it is no longer documented.
-        tried: Trial links settled it.
-        rules: The rules that set it.
-        newest_producer: It holds if no release after this one made the scrambled LTO-IR.
+        possible: No older nvJitLink can link all inputs.
+        sure: The minimum that surely works; null if a compiler is newer than all tables.
+        ceiling: The first major for which NVIDIA no longer documents that the link works.
+        tried: True if trial links found the minimum.
+        rules: The rules that set the minimum.
+        newest_producer: The minimum holds if no release after this one made the scrambled LTO-IR.
     """
 
     sure: str | None
@@ -41,14 +41,15 @@ class RouteFloor(Record):
     """One line of check for a GPU, and the minimum versions with which it passes.
 
     Attributes:
-        driver: The minimum driver; null where no known one does.
-        last_driver: The newest branch of drivers that does, as R580.
-        nvjitlink: The minimum nvJitLink; null where none is asked for or known.
-        last_nvjitlink: The newest nvJitLink that does as well.
-        verdict: What check says with these.
-        set_by: The rules that object one step below; where no version does, those that object.
-        doubts: The rules by which the verdict is no better than undocumented.
-        or_older: The tables begin with this driver, and an older one is not known to fail.
+        driver: The minimum driver; null if no known driver works.
+        last_driver: The newest driver branch that works, such as R580.
+        nvjitlink: The minimum nvJitLink; null if none is needed or known.
+        last_nvjitlink: The newest nvJitLink that works.
+        verdict: The verdict of check with these versions.
+        set_by: The rules that refuse the next older version; if no version works, the rules that
+            refuse it.
+        doubts: The rules that make the verdict undocumented or worse.
+        or_older: True if the tables begin with this driver, so that an older one may work.
     """
 
     coverage: Coverage
@@ -57,18 +58,20 @@ class RouteFloor(Record):
 
 @published(requirement.Service, "number")
 class Service(Record):
-    """How one GPU architecture is served.
+    """The code and the minimum versions for one GPU architecture.
 
     Attributes:
-        name: The generation; next: after all that are known.
-        driver: The minimum driver there that meets all routes.
-        beyond: No known driver is new enough there.
-        nvjitlink: The minimum nvJitLink with it.
-        routes: The floors by each route; driver and nvjitlink meet all that can be met.
-        hardly: Few modules serve it, beside those that serve another one (IMG-04).
-        last_driver: The newest branch of drivers that does, as R580.
-        last_nvjitlink: The newest nvJitLink that does.
-        or_older: The tables begin with this driver, and an older one is not known to fail.
+        name: The GPU generation; next means one after all known ones.
+        driver: The minimum driver for all routes.
+        beyond: True if no known driver is new enough.
+        nvjitlink: The minimum nvJitLink together with that driver.
+        routes: The minimum versions by route; driver and nvjitlink satisfy all routes that can be
+            satisfied.
+        hardly: True if few modules have code for the architecture, compared with another one
+            (IMG-04).
+        last_driver: The newest driver branch that works, such as R580.
+        last_nvjitlink: The newest nvJitLink that works.
+        or_older: True if the tables begin with this driver, so that an older one may work.
     """
 
     arch: str
@@ -88,7 +91,8 @@ class Line(Record):
     """A line to paste.
 
     Attributes:
-        met: The package's own metadata say so already, or more; text is as they have it.
+        met: True if the package's metadata already have this requirement or a tighter one; text is
+            then their own line.
     """
 
     met: bool = False
@@ -96,29 +100,30 @@ class Line(Record):
 
 @published(requirement.VariantFloors, "driver_or_older")
 class Variant(Record):
-    """Requirements of one of several variants, with all that is in no variant.
+    """Requirements of one variant, together with the files that belong to no variant.
 
     Attributes:
         name: Its file or folder in the artifact.
-        nvjitlink: The minimum nvJitLink; null: nothing is linked.
+        nvjitlink: The minimum nvJitLink; null if nothing is linked.
     """
 
 
 @published(requirement.Required)
 class Artifact(Record):
-    """All that one artifact asks.
+    """All requirements of one artifact.
 
     Attributes:
-        nvjitlink: The minimum nvJitLink; null where nothing is linked.
-        no_nvjitlink: Why no nvJitLink is named for what is linked; empty where one is.
-        driver_sass: The minimum driver for its SASS; null where it has none or no floor is known.
-        driver_ptx: The minimum driver that compiles all of its PTX with kernels; likewise.
-        ptx_beyond: Some PTX is newer than every known driver compiles.
-        skipped: Places that could not be read and are missing from all this.
-        variants: Of these its loader opens one; the drivers above are those of the one that asks
-            least.
-        driver_or_older: Those of sass and ptx whose driver the tables begin with; an older one may
-            do.
+        nvjitlink: The minimum nvJitLink; null if nothing is linked.
+        no_nvjitlink: The reason why code is linked but no nvJitLink is named; else empty.
+        driver_sass: The minimum driver for the SASS; null if there is no SASS or no known minimum.
+        driver_ptx: The minimum driver that compiles all PTX with kernels; null if there is no such
+            PTX or no known minimum.
+        ptx_beyond: True if some PTX is newer than every known driver.
+        skipped: Places that could not be read, so that their requirements are missing.
+        variants: The variants, of which the artifact's own code opens one; the drivers above are
+            those of the variant that needs the least.
+        driver_or_older: sass, ptx or both, if the tables begin with that driver, so that an older
+            one may work.
     """
 
     requirements: Annotated[tuple[Requirement, ...], From("asked")]
@@ -127,16 +132,17 @@ class Artifact(Record):
 
 @published(requirement.FloorSetter)
 class FloorSetter(Record):
-    """A distribution whose code sets a floor of all artifacts together (--why).
+    """A distribution whose code sets a minimum version of all artifacts together (--why).
 
     Attributes:
-        floor: ">= 580.65.06", "no known driver" or, of a GPU, "no code".
-        distribution: Name and version; the file, where it is of none.
-        place: The first of its modules that ask it; else its library.
-        archs: Architectures on which it is so, 90; empty for nvJitLink.
-        subject: What asks; empty where it is the lack of code.
-        without: The floor without that distribution; empty for none.
-        release: Its newest release with a lower floor in the survey; empty for none.
+        floor: The minimum: ">= 580.65.06", "no known driver", or "no code" for a GPU.
+        distribution: Name and version; the file, if it belongs to no distribution.
+        place: The first module that needs the minimum; else the library.
+        archs: Architectures for which the distribution sets the minimum: 90; empty for nvJitLink.
+        subject: The code that needs the minimum; empty if code is missing.
+        without: The minimum without that distribution; empty for none.
+        release: The newest release of the distribution with a lower minimum in the survey; empty
+            for none.
     """
 
     component: Annotated[str, one_of("driver", "nvJitLink", "GPU")]
@@ -144,10 +150,10 @@ class FloorSetter(Record):
 
 
 class Summary(Record):
-    """How it went.
+    """Counts and errors.
 
     Attributes:
-        without_device_code: Files that are not among the artifacts.
+        without_device_code: Number of files without device code.
     """
 
     artifacts: Count
@@ -156,7 +162,7 @@ class Summary(Record):
 
 
 class Require(Document, tag="ltocompat/require/v1"):
-    """Requirements of each artifact on wherever it goes."""
+    """What each artifact requires of every deploy target."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

@@ -18,14 +18,14 @@ from ltocompat.model.records_v1.base import (
 
 
 class Step(Record):
-    """One step, as it was done.
+    """One step and its result.
 
     Attributes:
-        way: What is linked, and to what; null where it makes no difference.
-        target: Architecture; null where it makes no difference.
-        gpu: Index of the GPU; null where none is used.
-        detail: What was found or done, or why not.
-        seconds: Time in the library; null where it was not measured.
+        way: The input and the output of the link; null if it makes no difference.
+        target: Architecture; null if it makes no difference.
+        gpu: Index of the GPU; null if none is used.
+        detail: What was found or done, or why the step failed.
+        seconds: Time in the library; null if it was not measured.
     """
 
     step: Annotated[
@@ -45,7 +45,7 @@ class Summary(Record):
     """Counts of results, and the first step that did not pass.
 
     Attributes:
-        stopped_at: Name of that step; null when all passed.
+        stopped_at: Name of the first step that did not pass; null if all passed.
     """
 
     passed: Count
@@ -56,7 +56,7 @@ class Summary(Record):
 
 
 class Selftest(Document, tag="ltocompat/selftest/v1"):
-    """Steps of compiling, linking, loading and running; none that needs a failed or missing one."""
+    """Compiling, linking, loading and running, without steps that depend on a failed one."""
 
     steps: tuple[Step, ...]
     summary: Summary

@@ -17,15 +17,15 @@ from ltocompat.model.records_v1.base import (
 
 @published(slimmed.Removal)
 class Removal(Record):
-    """Bytes of device code that went for one reason; no byte is in two of them."""
+    """Bytes of device code that were removed for one reason; no byte counts for two reasons."""
 
 
 @published(slimmed.Untouched)
 class Untouched(Record):
-    """Device code that stays as it is, whatever was asked for.
+    """Device code that slim never changes.
 
     Attributes:
-        reason: One sentence.
+        reason: The reason, in one sentence.
         example: The first of these modules.
     """
 
@@ -35,8 +35,8 @@ class Lost(Record):
     """An architecture that was not kept.
 
     Attributes:
-        lost: Modules that had code for it and have none.
-        compiled: Modules whose SASS for it went, so that a driver compiles PTX.
+        lost: Number of modules that had code for the architecture and have none now.
+        compiled: Number of modules whose SASS was removed, so that a driver compiles their PTX.
     """
 
 
@@ -54,18 +54,19 @@ class Artifact(Record):
     """A file, package or folder that ``slim`` wrote.
 
     Attributes:
-        output: The new one; with --in-place the folder that has the original files, if any.
-        size: Bytes of it, before.
-        zero_size: Bytes of its files that are zeros now, which take nothing in a wheel or a layer.
-        stored_size: Bytes of all device code, before.
-        files: Files in it that were changed.
-        images: Images that stay in changed regions; each was compared by SHA-256.
-        verdicts: On the GPUs that were kept.
-        zstd: How many of these images were packed by Zstandard before.
-        more_zstd: How many more are now.
-        zstd_driver: The minimum driver that reads those (FB-01).
+        output: The new file, package or folder; with --in-place, the folder with the original
+            files, if any.
+        size: Bytes before the change.
+        zero_size: Bytes that are zeros now, which take no space in a wheel or a layer.
+        stored_size: Bytes of all device code before the change.
+        files: Number of files that were changed.
+        images: Number of images that stay in changed regions; each was compared by SHA-256.
+        verdicts: Verdicts on the GPUs that were kept.
+        zstd: Number of these images that Zstandard compressed before.
+        more_zstd: Number of these images that only now are compressed with Zstandard.
+        zstd_driver: The minimum driver that reads Zstandard (FB-01).
         void: Signatures that were left out of a wheel.
-        in_place: Files of a folder were replaced.
+        in_place: True if files of a folder were replaced.
     """
 
     new_size: Count

@@ -8,12 +8,12 @@ from ltocompat.model.records_v1.base import Document, Failure, Record, one_of
 
 
 class Word(Record):
-    """Something that --deploy-target takes.
+    """A value that --deploy-target accepts.
 
     Attributes:
-        key: What it is a value of.
+        key: The key of the value.
         value: 12.4, R550, hopper, sm_90
-        meaning: What is judged for it.
+        meaning: What check assumes for this value.
     """
 
     key: Annotated[str, one_of("cuda", "driver", "gpu")]
@@ -28,7 +28,7 @@ class Summary(Record):
 
 
 class Targets(Document, tag="ltocompat/targets/v1"):
-    """The words that a deploy target can be made of."""
+    """The values that a deploy target can have."""
 
     words: tuple[Word, ...]
     summary: Summary

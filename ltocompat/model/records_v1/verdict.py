@@ -25,10 +25,10 @@ class VersionSet(Record):
     """Versions of one part of a target.
 
     Attributes:
-        text: As it was written.
-        values: What that can be, oldest first.
-        every: Each of the values must work (a range); else it is one of them.
-        source: Who said so: given, a file, stock 12.4.
+        text: The versions as the user wrote them.
+        values: All versions that the text can mean, oldest first.
+        every: True if every value has to work (a range); false if the target has one of them.
+        source: The source of the versions: given, a file, stock 12.4.
     """
 
     values: tuple[str, ...]
@@ -37,17 +37,17 @@ class VersionSet(Record):
 
 @published(targets.Gpu)
 class Gpu(Record):
-    """A GPU that code is deployed to."""
+    """A GPU of a deploy target."""
 
     arch: str
 
 
 @published(targets.Target, "lto", "by_files", "windows_driver", "untold")
 class Target(Record):
-    """Where device code is going.
+    """A deploy target: where the device code will run.
 
     Attributes:
-        nodes: Names of the machines of a fleet that are such a target.
+        nodes: Names of the machines that this target stands for; empty unless it is from a fleet.
     """
 
     sources: dict[str, str]
@@ -58,14 +58,15 @@ OrNull = Annotated[str | None, From(through=lambda text: text or None)]
 
 @published(verdicts.Coverage)
 class Coverage(Record):
-    """How many modules serve the GPU, have no kernels, or have nothing for it.
+    """Numbers of modules with and without code for the GPU.
 
     Attributes:
-        sass: Served by SASS.
-        ptx: Served by PTX.
-        link: Linked for it.
-        kernels: Of best_kernels, those that have code for this GPU.
-        best_kernels: Kernels of the GPU that is served best; 0: this one loses none.
+        sass: Number of modules that serve the GPU with SASS.
+        ptx: Number of modules that serve the GPU with PTX.
+        link: Number of modules that are linked for the GPU.
+        kernels: Number of the best_kernels that have code for this GPU.
+        best_kernels: Number of kernels for the GPU that has the most; 0 if this GPU misses none of
+            them.
     """
 
     modules: Count
@@ -74,21 +75,21 @@ class Coverage(Record):
 
 @published(verdicts.Extent)
 class Extent(Record):
-    """How many of the modules have the verdict of the result.
+    """Number of modules that have the verdict of the result.
 
     Attributes:
-        modules: 0: it is the artifact's as a whole.
-        judged: Modules with code for the GPU that were checked.
+        modules: 0 if the verdict is about the artifact as a whole.
+        judged: Number of checked modules with code for the GPU.
     """
 
 
 class Origin(Record):
-    """The way in which a file came into a container image.
+    """The origin of a file in a container image.
 
     Attributes:
-        path: In the image.
-        distribution: What installed it: torch 2.4.0 (pip); null for none.
-        layer: The line that made its layer: RUN pip install torch; null: not known.
+        path: Path in the image.
+        distribution: The package that installed the file: torch 2.4.0 (pip); null if none did.
+        layer: The Dockerfile line that made the layer: RUN pip install torch; null if unknown.
     """
 
     path: str
@@ -97,19 +98,19 @@ class Origin(Record):
 
 
 class Finding(Record):
-    """Finding of a rule on modules of the artifact.
+    """A finding of a rule, about an artifact or some of its modules.
 
     Attributes:
-        remedy: Empty when there is nothing to do.
-        evidence: The bytes that say so.
-        source: Where the rule comes from.
+        remedy: The fix; empty if there is nothing to do.
+        evidence: The bytes that prove the finding.
+        source: The document or measurement behind the rule.
         url: The page of the rule.
-        module_count: 0: it is about the target.
-        example: Place of the first of them: libx.a::m.o@0x1f40.3
-        kernels: The first kernels of its modules, mangled; empty where they were not read.
-        kernel_count: How many there are in kernel_modules; 0 where they were not read.
-        kernel_modules: In how many of its modules kernels were read.
-        origins: Of a container image, how the files of its modules came there.
+        module_count: Number of affected modules; 0 if the finding is about the target.
+        example: Place of the first affected module: libx.a::m.o@0x1f40.3
+        kernels: The first kernels of the affected modules, mangled; empty if they were not read.
+        kernel_count: Number of kernels in those modules; 0 if they were not read.
+        kernel_modules: Number of affected modules whose kernels were read.
+        origins: In a container image: the origins of the files with the affected modules.
     """
 
     rule: str
@@ -130,14 +131,14 @@ class Finding(Record):
 
 @published(verdicts.VariantVerdict)
 class Variant(Record):
-    """Outcome of one of several variants, of which the artifact's loader opens one.
+    """The verdict on one variant; the artifact's own code opens one of several variants.
 
     Attributes:
-        name: Its file or folder in the artifact.
-        version: What tells it from the others: 11.8, 13.
-        rules: Those that make it worse than jit.
-        serves: It has something for the GPU itself, or none has.
-        decides: It fits best, and its verdict is the artifact's.
+        name: File or folder of the variant in the artifact.
+        version: The version that distinguishes the variant: 11.8, 13.
+        rules: Rules that make the verdict worse than jit.
+        serves: True if the variant has code for the GPU, or if no variant has.
+        decides: True if this variant fits best, so that its verdict is the artifact's.
     """
 
 
@@ -147,13 +148,13 @@ class Result(Record):
 
     Attributes:
         target: Name of one of the targets.
-        gpu: Name of the GPU; null where the target names none.
-        route: How its modules get there; null where each has only one way.
-        not_judged: Halves that the target says too little for; symbols: names that LTO-IR calls and
-            defines, in one link that no linker was asked about.
-        why: The reasoning, a sentence each.
-        distribution: The package that it is, or is a file of: cupy-cuda12x 14.2.0; null: not known.
-        variants: Variants of which its loader opens one, oldest first; the best decides.
+        gpu: Name of the GPU; null if the target names none.
+        route: How the modules get onto the GPU; null if each module has only one route.
+        not_judged: Routes that were not checked, since the target doesn't name what they depend on.
+            The word symbols stands for the names in LTO-IR, which only a trial link checks.
+        why: The reasoning, one sentence per entry.
+        distribution: The package of the artifact: cupy-cuda12x 14.2.0; null if unknown.
+        variants: The variants in the artifact, oldest first; the best one decides.
     """
 
     target: Annotated[str, From("target.name")]

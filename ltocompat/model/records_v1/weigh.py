@@ -33,8 +33,8 @@ class Library(Record):
 
     Attributes:
         stored_size: Bytes in the file, headers and padding included.
-        saved: Bytes of these that could be saved.
-        host_debug_size: Bytes of debug sections of its host code.
+        saved: Bytes that could be saved.
+        host_debug_size: Bytes of the debug sections of host code.
     """
 
     stored_size: Annotated[Count, From("stored")]
@@ -43,21 +43,22 @@ class Library(Record):
 
 @published(weight.Saving)
 class Saving(Record):
-    """Bytes that could be saved for one reason; no byte is in two of them.
+    """Bytes that could be saved for one reason; no byte counts for two reasons.
 
     Attributes:
-        estimated: A part of it was not compressed to see; else it is measured.
+        estimated: True if a part was not compressed for the measurement, so that the number is an
+            estimate.
     """
 
 
 @published(weight.KernelWeight)
 class Kernel(Record):
-    """The kernels of one name.
+    """All kernels with one name.
 
     Attributes:
-        demangled: Null without ltocompat[demangle].
-        code_size: Bytes of SASS, once unpacked, in all cubins.
-        count: Cubins that have it.
+        demangled: The C++ name; null without ltocompat[demangle].
+        code_size: Bytes of the kernel's unpacked SASS in all cubins.
+        count: Number of cubins with the kernel.
     """
 
     code_size: Annotated[Count, From("code")]
@@ -68,10 +69,11 @@ class Layer(Record):
     """One layer of a container image.
 
     Attributes:
-        history: The line that made it: RUN pip install torch; empty where the image has none.
-        size: Bytes of its files, unpacked.
-        hidden_size: Bytes of these that later layers replace or remove; they ship all the same.
-        stored_size: Bytes of the device code in those that a container sees.
+        history: The Dockerfile line that made the layer: RUN pip install torch; empty if the image
+            records none.
+        size: Bytes of the unpacked files.
+        hidden_size: Bytes of files that later layers replace or remove; they still ship.
+        stored_size: Bytes of device code in the files that a container sees.
     """
 
     hidden_size: Annotated[Count, From("hidden")]
@@ -80,19 +82,19 @@ class Layer(Record):
 
 @published(weight.Weight)
 class Artifact(Record):
-    """Weight of the device code of one path.
+    """Size of the device code of one path.
 
     Attributes:
         size: Bytes of the file, or of all files of a folder.
-        stored_size: Bytes of all device code: those of archs, and overhead_size.
+        stored_size: Bytes of all device code: the sum of archs and overhead_size.
         overhead_size: Bytes of fatbin headers and padding.
-        saved: Bytes that all savings together are.
-        slim_saved: Bytes that slim takes out with the same --keep-gpu; null without one, and of
-            what slim does not write.
-        kernels: Empty unless asked for.
-        unsized_images: Images that nothing records the end of; they count for no bytes.
+        saved: Sum of all savings.
+        slim_saved: Bytes that slim would remove with the same --keep-gpu; null without --keep-gpu,
+            or if slim does not write this kind of file.
+        kernels: The kernels; empty unless requested.
+        unsized_images: Number of images of unknown length, which are not counted in bytes.
         skipped: Places that could not be read.
-        layers: Of a container image, the lowest first.
+        layers: The layers of a container image, the lowest first.
     """
 
     stored_size: Annotated[Count, From("stored")]
@@ -112,7 +114,7 @@ class Summary(Record):
 
 
 class Weigh(Document, tag="ltocompat/weigh/v1"):
-    """Weight of device code, and what could be saved. Members may be added before 1.0."""
+    """Size of device code, and how much could be saved. Members may be added before 1.0."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary
