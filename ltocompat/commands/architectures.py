@@ -24,10 +24,10 @@ class Architectures(Struct, frozen=True):
     """The architectures of the images in a file, ascending, each with its number of images.
 
     Attributes:
-        sass: of SASS, ``sm_90a``.
-        ptx: of PTX, ``compute_90``.
-        ltoir: of LTO-IR, ``lto_90``.
-        skipped: what could not be read and is missing from all three.
+        sass: architectures of SASS: ``sm_90a``.
+        ptx: architectures of PTX: ``compute_90``.
+        ltoir: architectures of LTO-IR: ``lto_90``.
+        skipped: places that could not be read, so that their images are missing.
     """
 
     sass: dict[SmArch, int]

@@ -250,7 +250,7 @@ def matching_files(
     """The files at paths and patterns; none of them: what was built beside the policy.
 
     Args:
-        paths: what was named.
+        paths: the input, as the user named it.
         policy: where to look.
         otherwise: what else to do where there are none.
         allow_empty: there may be none, whatever the policy says of device code.

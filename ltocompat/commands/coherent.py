@@ -15,15 +15,15 @@ from ltocompat.model.verdict import Verdict
 
 
 class Coherence(Struct, frozen=True):
-    """Two parts of CUDA that meet in one program.
+    """Two parts of CUDA in one program.
 
     Attributes:
         parts: ``("nvrtc", "headers")``.
-        releases: the CUDA release of each; of a driver that which cuDriverGetVersion() gives.
-        verdict: ``ok``: they go together; ``undocumented``: they did in every case that was
-            measured; ``unknown``: some programs break; ``fail``: all do.
-        breaks: what happens to these; of ``ok`` what happens where they don't go together.
-        source: who says so: a document, or what was measured.
+        releases: the CUDA release of each; for a driver, the one that cuDriverGetVersion() returns.
+        verdict: ``ok``: they work together; ``undocumented``: they worked together in every
+            measured case; ``unknown``: some programs break; ``fail``: all programs break.
+        breaks: what happens to these programs; for ``ok``, what happens if the parts don't fit.
+        source: the document or the measurement.
     """
 
     parts: tuple[str, str]

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class DeploymentTarget(Struct, frozen=True):
-    """A destination of artifacts: a described target, or a machine that was examined.
+    """A place where artifacts will run: a described target, or a machine that was examined.
 
     Attributes:
         target: the target, as far as it is known.
-        engine: the memory of judging, which the targets beside it share.
-        here: it is this machine, whose driver can be asked.
+        engine: the engine with cached results, which all targets of a run share.
+        here: True if it is this machine, so that its driver can be asked.
     """
 
     target: Target

@@ -33,8 +33,8 @@ class Surroundings(Struct, frozen=True):
 
     Attributes:
         environment: the facts.
-        target: the deploy target that it is.
-        problems: what is wrong there, worst first.
+        target: the deploy target for this machine.
+        problems: the problems of the machine, the worst first.
         sandbox: the mechanisms of this machine that confine trials; None for another machine.
     """
 

@@ -13,16 +13,16 @@ from ltocompat.scan.sources import Source
 
 
 class Evaluator:
-    """``check`` for targets that are read once; it holds no file.
+    """``check`` for targets that are read once; it keeps no file open.
 
     A verdict on a fragment of a few kilobytes takes about a millisecond.
 
     Args:
-        targets: one or several values, or spellings as ``--deploy-target`` takes them; none: this
+        targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
             machine, as it is now.
         route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
         floors: also compare the metadata of packages with the minimum versions that they need.
-        limits: what reading one source may cost.
+        limits: bounds for reading one source.
 
     Raises:
         UsageError: a target has no meaning.

@@ -27,10 +27,10 @@ class Extracted(Struct, frozen=True):
     """One file that was written.
 
     Attributes:
-        place: the image that it holds.
+        place: the image in the file.
         path: the new file.
         what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``fatbin`` or ``bin``.
-        note: what a user should know of it, None when nothing.
+        note: a note for the user, else None.
     """
 
     place: Location

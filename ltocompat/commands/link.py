@@ -51,14 +51,14 @@ class Linked(Struct, frozen=True):
     """One link that was tried.
 
     Attributes:
-        linker: who was asked.
+        linker: the linker.
         way: ``lto`` (with -lto) or ``plain`` (PTX and SASS as they are).
         arch: the target.
-        place: the image that was tried alone; None for all inputs together.
-        answer: what the library did, as the first link of a process.
-        again_seconds: time of the same link in a process that has linked before; None when it was
-            not measured.
-        reason: the log in one sentence, None when nothing needs saying.
+        place: the image, if it was linked alone; None for all inputs together.
+        answer: the answer of the library, as the first link of a process.
+        again_seconds: time of the same link in a process that has linked before; None if not
+            measured.
+        reason: the log in one sentence; None if it has nothing to say.
     """
 
     linker: Linker

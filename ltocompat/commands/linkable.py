@@ -18,12 +18,12 @@ class LinkVerdict(Struct, frozen=True):
     """The verdict on one link.
 
     Attributes:
-        verdict: ``fail``: the linker refuses it, or the driver what it makes; ``unknown``: the
-            bytes don't tell, and ``reasons`` say which fact is missing.
-        reasons: one sentence for each thing that decides; empty for ``ok``.
-        remedy: what to do about the first of them; empty when there is nothing to do.
-        fragments: positions of the fragments that they are about; empty where it is none alone.
-        result: all that ``check`` says of the link.
+        verdict: ``fail``: the linker refuses the link, or the driver refuses its result;
+            ``unknown``: ``reasons`` name the missing facts.
+        reasons: one sentence for each reason; empty for ``ok``.
+        remedy: the fix for the first reason; empty if there is nothing to do.
+        fragments: positions of the fragments that the reasons are about; empty if they concern all.
+        result: the whole result of ``check`` for the link.
     """
 
     verdict: Verdict

@@ -60,7 +60,7 @@ class Reading:
     Attributes:
         path: the file as the caller named it, or as it was found in a folder.
         size: bytes.
-        sha256: of its bytes; empty where it can't be opened.
+        sha256: SHA-256 of its bytes; empty if it can't be opened.
     """
 
     def __init__(self, kept: _Kept) -> None:

@@ -126,17 +126,17 @@ class SelfTestResult(enum.StrEnum):
 
 
 class SelfTestStep(Struct, frozen=True):
-    """One step of the way.
+    """One step of a self-test.
 
     Attributes:
         name: ``driver``, ``NVRTC``, ``compile``, ``nvJitLink``, ``link``, ``load`` or ``run``.
         way: ``PTX`` (PTX is linked), ``LTO`` (LTO-IR is linked) or ``LTO to PTX`` (LTO-IR is
             linked to PTX, which the driver compiles); None where it makes no difference.
-        target: architecture, None where it makes no difference.
-        gpu: index of the GPU, None where none is used.
+        target: architecture; None if it makes no difference.
+        gpu: index of the GPU; None if none is used.
         result: how it ended.
-        detail: what was found or done, or why not, in one sentence.
-        seconds: time in the library, None where it was not measured.
+        detail: what was found or done, or why the step failed, in one sentence.
+        seconds: time in the library; None if it was not measured.
     """
 
     name: str

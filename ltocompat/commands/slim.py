@@ -269,7 +269,7 @@ class _Run:
     Args:
         kept: what stays.
         packer: packs it; None: it stays packed as it is.
-        targets: where it is going.
+        targets: the deploy targets.
         options: of the command.
     """
 

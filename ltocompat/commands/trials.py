@@ -78,7 +78,7 @@ class Trials(ExitStack):
 
         Args:
             found: summaries of files.
-            targets: where it is going.
+            targets: the deploy targets.
             read: how its files were read.
             route: the route that is judged; None for each.
         """

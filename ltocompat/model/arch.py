@@ -72,7 +72,7 @@ def shared_arch(number: int, suffix: str) -> SmArch:
 
 
 class Release(Struct, frozen=True, order=True):
-    """A CUDA release by its minor: 12.4. Patch levels are kept as text where bytes prove them."""
+    """A CUDA release without its patch level: 12.4."""
 
     major: int
     minor: int

@@ -59,7 +59,7 @@ class ModuleGroup(Struct):
     Attributes:
         signature: the signature.
         trials: what linkers did with them.
-        count: how many there are.
+        count: number of modules.
         example: the first.
         places: where they are; not all of them where there are very many.
         inner: they lie in members of what was named, a package or an archive, and the user named
@@ -104,7 +104,7 @@ class ArtifactSummary(Struct):
         path: the artifact.
         groups: its modules.
         skipped: places that were not read, the first of them.
-        skipped_count: how many there are.
+        skipped_count: number of all skipped places.
         hosts: host files around them, of which a linker or loader asks something.
         apart: a group has modules of one innermost file only, and so do findings.
         single_link: all that can be linked is given to one link.

@@ -43,22 +43,22 @@ class DiffSummary(Struct, frozen=True):
     Attributes:
         path: as the caller gave it.
         saved: it was read from the JSON of an earlier inspection.
-        size: bytes of all files; None where nothing tells.
+        size: bytes of all files; None if unknown.
         files: files with device code or CUDA libraries, archives counted as one.
         modules: number of modules.
         images: number of images.
-        stored: bytes that the images take, as far as known.
-        skipped: places that were not read, so that the rest may say too little.
+        stored: bytes of the images, as far as known.
+        skipped: places that were not read, so that the other numbers may be too low.
         complete: every file was read to its end.
-        kernels: how many distinct kernels of SASS and PTX were compared; None where they were not.
-        nvjitlink: the minimum nvJitLink for its links and imports; None where none is asked for, or
-            none is known.
-        nvjitlink_beyond: something is linked that no known nvJitLink takes.
-        imports: the minimum nvJitLink that has all names imported of it; None where none is.
-        driver_sass: the minimum driver for its SASS; None where it has none or no floor is known.
-        driver_ptx: the minimum driver for its PTX; likewise.
-        ptx_beyond: some PTX is newer than every driver that is known.
-        metadata: what the package says of itself; None for what is not a package, or was not read.
+        kernels: number of different kernels of SASS and PTX that were compared; None if they were
+            not.
+        nvjitlink: the minimum nvJitLink for its links and imports; None if none is needed or known.
+        nvjitlink_beyond: True if no known nvJitLink links some of the code.
+        imports: the minimum nvJitLink that exports all imported names; None if none are imported.
+        driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
+        driver_ptx: the minimum driver for the PTX; None if there is no PTX or no known minimum.
+        ptx_beyond: True if some PTX is newer than every known driver.
+        metadata: the metadata of the package; None if it is not a package or was not read.
     """
 
     path: str
@@ -84,14 +84,16 @@ class Change(Struct, frozen=True):
     """One difference between two releases.
 
     Attributes:
-        kind: what moved, e.g. ``arch-lost``; one of ``KINDS``.
-        subject: the file in which it did, its version left in; empty for the whole, or the package.
+        kind: the kind of change, e.g. ``arch-lost``; one of ``KINDS``.
+        subject: the file, with its version; empty for the whole release, or the package.
         about: the kind of image (``sass``), the architecture (``sm_90``), or the package required.
-        old: what only the old one has (``arch-lost``, ``makers``), or how it was (floors, sizes).
-        new: the same of the new one.
-        count: how many values differ; more than ``old`` and ``new`` hold where they fill memory.
-        breaking: the word of ``BREAKING`` that this is, else None.
-        places: an example in the old one, or in the new one, or both; empty where none is known.
+        old: the values that only the old release has (``arch-lost``, ``makers``), or its value
+            (floors, sizes).
+        new: the same for the new release.
+        count: number of values that differ; ``old`` and ``new`` don't list all of them if there are
+            very many.
+        breaking: the word of ``BREAKING`` for this change, else None.
+        places: an example in the old release, the new one, or both; empty if none is known.
     """
 
     kind: str
@@ -138,7 +140,7 @@ class Diff(Struct, frozen=True):
     Attributes:
         old: the old one.
         new: the new one.
-        changes: in the order of ``KINDS``.
+        changes: the changes, in the order of ``KINDS``.
         unknown: sentences about what could not be compared.
         forbidden: words of ``BREAKING`` that must not happen.
     """

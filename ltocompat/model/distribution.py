@@ -6,22 +6,22 @@ from ltocompat.model.row import Tabular
 
 
 class Distribution(Tabular, frozen=True):
-    """A wheel, a conda package, or the installed distribution that a file is of.
+    """A wheel, a conda package, or the installed distribution of a file.
 
     Attributes:
         path: the file that was read.
         kind: ``wheel``, ``conda`` or ``installed``.
-        name: normalized; empty where its metadata has none.
-        version: as written; empty where there is none.
-        tags: of a wheel, one for each Python, ABI and platform: ``py3-none-win_amd64``.
-        platforms: those of its tags; of a conda package its subfolder (``linux-64``).
-        requires: what it depends on, as written: the lines of ``Requires-Dist``, or conda's
+        name: the normalized name; empty if the metadata have none.
+        version: the version as written; empty if there is none.
+        tags: the tags of a wheel, one for each Python, ABI and platform: ``py3-none-win_amd64``.
+        platforms: the platforms of its tags; for a conda package, its subfolder (``linux-64``).
+        requires: the dependencies as written: the lines of ``Requires-Dist``, or conda's
             ``depends``.
         extras: names of its extras, normalized.
         classifiers: as written.
         size: bytes of the file that was read.
         sha256: of that file.
-        problems: what could not be read of its metadata, one sentence each.
+        problems: sentences about the parts of the metadata that could not be read.
     """
 
     path: str

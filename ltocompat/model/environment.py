@@ -15,9 +15,9 @@ class KernelDriver(Struct, frozen=True):
     """The driver in the kernel.
 
     Attributes:
-        version: 580.95.05; of WSL2 the driver of Windows.
-        open: made from NVIDIA's open modules; None where nothing tells.
-        source: the file or command that says so.
+        version: its version, 580.95.05; on WSL2, that of the Windows driver.
+        open: True if it is made from NVIDIA's open modules; None if unknown.
+        source: the file or command that shows it.
     """
 
     version: DriverVersion
@@ -26,13 +26,13 @@ class KernelDriver(Struct, frozen=True):
 
 
 class CompatNote(Struct, frozen=True):
-    """``.note.cuda.fwd_compatibility`` of a libcuda: with which kernel drivers it works.
+    """``.note.cuda.fwd_compatibility`` of a libcuda: the kernel drivers with which it works.
 
     Attributes:
         format: version of the note.
-        cuda: its CUDA release; None where it isn't said.
+        cuda: its CUDA release; None if the note doesn't say.
         drivers: branches of kernel drivers; empty where none are listed.
-        devices: numbers of NVIDIA's for kinds of GPUs; what they mean is not published.
+        devices: NVIDIA's numbers for kinds of GPUs, of which the meaning is not published.
     """
 
     format: int | None
@@ -46,8 +46,8 @@ class Sibling(Struct, frozen=True):
 
     Attributes:
         name: ``libnvidia-ptxjitcompiler``.
-        path: the file beside libcuda; None where there is none.
-        version: by the file's name.
+        path: the file in the folder of libcuda; None if there is none.
+        version: the version in the file's name.
     """
 
     name: str
@@ -69,16 +69,17 @@ class UserDriver(Struct, frozen=True):
     """A copy of libcuda.
 
     Attributes:
-        path: where the loader finds it, or where it lies.
-        real: the file behind all links.
+        path: the path by which the loader finds it, or its own path.
+        real: the file itself, after all links are followed.
         found_by: the loader's rule: ``LD_LIBRARY_PATH``, ``ld.so.cache``.
-        version: by the file's name; None on WSL2 and Jetson, whose files carry none.
-        cuda: the CUDA release that it brings.
-        cuda_source: who said so: ``cuDriverGetVersion``, ``compatibility note``, a folder's name.
-        compat: why it is taken for a cuda-compat copy; empty where it isn't one.
+        version: the version in the file's name; None on WSL2 and Jetson, whose files have none.
+        cuda: its CUDA release.
+        cuda_source: the source of the release: ``cuDriverGetVersion``, ``compatibility note``, a
+            folder's name.
+        compat: why it counts as a cuda-compat copy; empty if it is not one.
         note: its compatibility note.
-        stub: it has names to link with, and no code.
-        siblings: what it opens to compile; those that its version has.
+        stub: True if it has only names for links and no code.
+        siblings: the libraries that it opens to compile code.
     """
 
     path: str
@@ -113,8 +114,8 @@ class CompatFolder(Struct, frozen=True):
 
     Attributes:
         driver: the copy.
-        listed_by: what puts it on the loader's way: ``LD_LIBRARY_PATH``, a file of ld.so.conf.d.
-        in_front: it is the one that gets loaded.
+        listed_by: why the loader searches the folder: ``LD_LIBRARY_PATH``, a file of ld.so.conf.d.
+        in_front: True if the loader loads this copy.
     """
 
     driver: UserDriver
@@ -127,7 +128,7 @@ class LocalGpu(Struct, frozen=True):
 
     Attributes:
         name: ``NVIDIA H100 80GB HBM3``.
-        arch: by its compute capability; None where nothing tells.
+        arch: its architecture, by compute capability; None if unknown.
         source: the command or file that names it.
     """
 
@@ -137,15 +138,15 @@ class LocalGpu(Struct, frozen=True):
 
 
 class LibraryPick(Struct, frozen=True):
-    """The file that one way of loading gets for one library.
+    """The file that one loading method finds for one library.
 
     Attributes:
         library: ``nvJitLink``, ``nvrtc`` or ``nvvm``.
         way: ``ld.so`` (dlopen by soname) or ``cuda-pathfinder``.
-        asked: the soname; of cuda-pathfinder the one that it settled for.
-        path: what it gets; None for nothing.
-        real: the file behind all links.
-        found_by: the rule: ``LD_LIBRARY_PATH``, ``site-packages``, or why there is nothing.
+        asked: the soname; for cuda-pathfinder, the one that it chose.
+        path: the path that it finds; None for nothing.
+        real: the file itself, after all links are followed.
+        found_by: the search rule: ``LD_LIBRARY_PATH``, ``site-packages``, or why nothing is found.
         version: ``12.4.127`` or ``12.4``.
     """
 
@@ -163,11 +164,11 @@ class Compiler(Struct, frozen=True):
 
     Attributes:
         library: ``nvrtc`` or ``nvvm``.
-        path: the file itself, behind all links.
-        found_via: how it is reached; several ways are joined by commas.
+        path: the file itself, after all links are followed.
+        found_via: how it is found; commas separate several ways.
         version: ``12.4.127``, ``12.4``, or None.
-        evidence: what says so: ``file banner``, ``file name``, ``dist-info`` ...
-        builtins: minors of the libnvrtc-builtins beside it; it needs exactly its own.
+        evidence: the source of the version: ``file banner``, ``file name``, ``dist-info`` ...
+        builtins: minor releases of the libnvrtc-builtins in its folder; it needs exactly its own.
     """
 
     library: str
@@ -187,12 +188,12 @@ class Toolkit(Struct, frozen=True):
     """An installed CUDA toolkit.
 
     Attributes:
-        root: its folder, behind all links.
-        reached: what leads to it: ``CUDA_HOME``, ``PATH``, ``/usr/local/cuda``.
+        root: its folder, after all links are followed.
+        reached: how it is found: ``CUDA_HOME``, ``PATH``, ``/usr/local/cuda``.
         version: ``12.4.131``, ``12.4``, or None.
-        evidence: what says so: ``version.json``, ``nvcc --version`` ...
-        nvcc: it has the compiler driver.
-        nvlink: it has the offline linker.
+        evidence: the source of the version: ``version.json``, ``nvcc --version`` ...
+        nvcc: True if it has nvcc.
+        nvlink: True if it has nvlink.
     """
 
     root: str
@@ -209,7 +210,7 @@ class InstalledPackage(Struct, frozen=True, order=True):
     Attributes:
         name: as published: ``nvidia-nvjitlink-cu12``.
         version: ``12.4.127``.
-        folder: where it is: a site-packages folder, or conda's prefix.
+        folder: its folder: site-packages, or conda's prefix.
     """
 
     name: str
@@ -222,7 +223,7 @@ class Conda(Struct, frozen=True):
 
     Attributes:
         prefix: its folder.
-        packages: those that bring CUDA, by name.
+        packages: the packages that contain CUDA, by name.
     """
 
     prefix: str
@@ -233,7 +234,7 @@ class Jetson(Struct, frozen=True):
     """An integrated GPU's board.
 
     Attributes:
-        release: of Linux for Tegra: ``36.4.3``; None where nothing tells.
+        release: release of Linux for Tegra: ``36.4.3``; None if unknown.
         model: the board: ``NVIDIA Jetson AGX Orin Developer Kit``.
     """
 
@@ -242,25 +243,25 @@ class Jetson(Struct, frozen=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """One machine, as far as CUDA device code depends on it; None and empty: nothing was found.
+    """One machine, as far as CUDA code depends on it; None or empty if nothing was found.
 
     Attributes:
         system: operating system and processor.
         kernel_driver: the driver in the kernel.
         user_driver: the libcuda.so.1 that a program would really load.
-        compat_folders: every cuda-compat copy, in front or not.
+        compat_folders: every copy of cuda-compat, in front of the driver or not.
         gpus: the GPUs.
         nvjitlinks: every nvJitLink that can be reached, oldest first.
         compilers: every NVRTC and libNVVM that can be reached.
-        picks: what each way of loading gets for each of them.
+        picks: the file that each loading method finds for each library.
         toolkits: installed toolkits.
-        wheels: installed packages of Python that bring or drive CUDA.
+        wheels: installed Python packages that contain or use CUDA.
         conda: the active conda environment.
         wsl2: Linux on Windows.
         jetson: the board of an integrated GPU.
         container: what kind of container this is (``docker``, ``image``); None for none.
-        variables: environment variables that CUDA, its containers and the loader listen to.
-        python: the program whose loading was looked at.
+        variables: environment variables that CUDA, its containers and the loader read.
+        python: the Python program whose loading was examined.
         problems: what could not be found out, and why.
     """
 

@@ -49,7 +49,7 @@ class UsageError(LtocompatError):
 
 
 class Missing(LtocompatError):
-    """Something asked for is not on this machine and can't be had; the text says how to get it."""
+    """Something that was requested is missing on this machine; the text says how to get it."""
 
     kind = "missing"
 

@@ -13,7 +13,7 @@ class AtFault(Struct, frozen=True):
     """A file that causes an error.
 
     Attributes:
-        place: the file, or what in it.
+        place: the file, or a place in it.
         reason: what is wrong with it, with its version.
     """
 
@@ -22,31 +22,32 @@ class AtFault(Struct, frozen=True):
 
 
 class Explained(Prose, frozen=True):
-    """A rule, and what of a text it accounts for.
+    """A rule, and the part of a text that it explains.
 
     Attributes:
-        id: its ID, ``PTX-01``; of a topic its word, ``lto-ir``.
-        title: what is wrong, in a few words.
-        statement: what holds, in full sentences; of a rule that is not built: why it isn't; of a
-            topic what it is, a sentence a line.
-        condition: when the rule speaks.
-        evidence: which bytes or facts it goes by.
-        verdict: what it says then.
+        id: its ID, ``PTX-01``; for a topic its word, ``lto-ir``.
+        title: the problem in a few words.
+        statement: the rule, in full sentences; for a rule that nothing checks, the reason; for a
+            topic, its explanation, one sentence per line.
+        condition: the condition of the finding.
+        evidence: the bytes or facts that the rule uses.
+        verdict: the verdict of the rule.
         messages: the exact texts that users see.
-        remedy: what to do.
-        source: where the rule comes from.
-        built: whether this tool judges by it; else condition and the rest are empty.
-        matched: the part of the text that is the message; None where an ID was given.
-        score: 0 to 1, how much of the text speaks for the rule; 1 where its ID was given.
-        line: the line of the text that the message begins on; None where an ID was given.
-        cause: why it happens, with the values of the text; None where an ID was given, and for
-            rules that share the message of the one before them.
-        fix: what to do about that cause.
-        check: a command that shows it.
-        values: what the text says, with what the tables make of it: ``ptx`` and ``ptx_cuda``.
-        here: this machine, where it was asked for: its driver, GPU and nvJitLink.
+        remedy: the fix.
+        source: the document or measurement behind the rule.
+        built: True if verdicts use the rule; else condition and the following are empty.
+        matched: the part of the text that is the message; None if an ID was given.
+        score: the part of the text that matches the rule, from 0 to 1; 1 if its ID was given.
+        line: the line of the text on which the message begins; None if an ID was given.
+        cause: the cause, with the values of the text; None if an ID was given, and for rules with
+            the same message as the rule before them.
+        fix: the fix for that cause.
+        check: a command that shows the cause.
+        values: values from the text, and values that the tables derive from them: ``ptx`` and
+            ``ptx_cuda``.
+        here: this machine's driver, GPU and nvJitLink, if requested.
         also: IDs of further rules with the same message, or about the topic.
-        at_fault: files at the given places that the rule speaks of, each with what it says.
+        at_fault: files at the given places that cause the error, each with the reason.
     """
 
     built: bool = True

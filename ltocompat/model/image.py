@@ -29,7 +29,7 @@ class _OpenWords(enum.StrEnum):
 
 
 class PtxFlaw(_OpenWords):
-    """Something in a PTX text for which compilers refuse it, whatever its instructions are."""
+    """A fault for which compilers refuse a PTX text, whatever its instructions are."""
 
     OTHER = "unknown"
     NARROW = "32-bit addresses"
@@ -80,7 +80,7 @@ CUDA_SOURCES = (".cu", ".cuh")
 
 
 class Role(_OpenWords):
-    """The part of a tool in making an image."""
+    """What a tool did to make an image."""
 
     COMPILER = "compiler"
     LINKER = "linker"
@@ -88,11 +88,11 @@ class Role(_OpenWords):
 
 
 class Producer(Struct, frozen=True):
-    """One tool that made an image, and the bytes that say so.
+    """One tool that made an image, and the bytes that prove it.
 
     Attributes:
         role: what the tool did.
-        tool: its name as the bytes give it (``ptxas``), None where they don't.
+        tool: its name in the bytes (``ptxas``); None if they don't name it.
         version: the most exact version proved: ``13.0.88``, ``12.4``, ``newer than 13.5``.
         releases: every CUDA release that can have made the image; empty when none is known.
         evidence: where the version was read, e.g. ``tkinfo note``.
@@ -116,7 +116,7 @@ class Producer(Struct, frozen=True):
 
 
 class Needs(Struct, frozen=True):
-    """Requirements on the tool that compiles an image further, whoever wrote it.
+    """Requirements of an image on the next compiler or linker.
 
     Attributes:
         ptx_isa: PTX ISA version, e.g. ``8.4``.
@@ -148,7 +148,7 @@ class CubinFacts(Struct, frozen=True):
 
     Attributes:
         generation: 1 (ELF ABI 7, toolkits up to 12.9) or 2 (ELF ABI 8, sm_100 and all of 13.x).
-        virtual_arch: architecture of the PTX that it was assembled from, None when not recorded.
+        virtual_arch: architecture of the PTX from which it was assembled; None if not recorded.
     """
 
     generation: int
@@ -159,38 +159,39 @@ class Image(Tabular, frozen=True):
     """One piece of device code.
 
     Attributes:
-        place: where it lies; see ``Location``.
+        place: its place; see ``Location``.
         kind: LTO-IR, PTX, SASS, Tile IR or unknown.
-        stored_size: bytes that it takes in the file, without padding; None where nothing tells
-            (bare LTO-IR inside other data has no length).
-        size: bytes once decoded, None when they can't be known.
+        stored_size: bytes in the file, without padding; None if unknown (bare LTO-IR inside other
+            data has no length).
+        size: bytes after decoding; None if unknown.
         kind_number: number of the kind in the fatbin entry, None outside of fatbins.
-        arch: architecture as the entry header says, and of SASS for one GPU alone as the cubin
-            itself says; None when not known.
-        section: name of the host section that holds it, None when there is none.
-        made_by: tools that made it, oldest first; empty when nothing tells.
-        needs: versions that its consumer must understand.
+        arch: architecture in the entry header; for SASS with the suffix a, the one in the cubin
+            itself; None if unknown.
+        section: name of the host section that contains it, else None.
+        made_by: tools that made it, oldest first; empty if unknown.
+        needs: versions that the next compiler or linker must support.
         ltoir: versions of an LTO-IR image.
-        cubin: facts of a SASS image.
+        cubin: properties of a SASS image.
         compression: how it is stored.
-        scrambled: the vendor hides the payload (LTO-IR in compressed fatbins).
-        relocatable: needs a device link first; None when not known.
-        debug: carries device debug information; None when not known.
+        scrambled: True if the vendor scrambles the payload (LTO-IR in compressed fatbins).
+        relocatable: True if it needs a device link first; None if unknown.
+        debug: True if it has device debug information; None if unknown.
         host_os: ``linux``, ``windows`` or ``mac`` as the entry says, else None.
         options: compiler options stored with it, else None.
-        lacks_options: PTX or LTO-IR whose fatbin entry has no place for options, not even for none.
+        lacks_options: True for PTX or LTO-IR whose fatbin entry has no place for options.
         identifier: name stored with it (nvcc: the source file), else None.
-        lists_family: whether the entry header of SASS from sm_100 on lists architectures of its
-            family; None where it says nothing of such things.
-        entry_arch: what the entry header of SASS says, by which drivers and linkers pick it, where
-            that is not ``arch``; else None.
-        kernels: names of its kernels; None unless asked for, or where they can't be read.
-        empty_kernels: it has kernels, each of which only returns; of a cubin that is looked for
-            beside a larger one; False unless asked for.
-        symbols: what it defines for others and leaves undefined; None unless asked for, or where
-            that can't be read.
-        flaws: of a PTX text in a file of its own.
-        sha256: of the decoded bytes (scrambled: the stored bytes); None unless asked for.
+        lists_family: True if the entry header of SASS from sm_100 on lists architectures of its
+            family; None if the header has no place for them.
+        entry_arch: architecture in the entry header of SASS, by which drivers and linkers pick it,
+            if it differs from ``arch``; else None.
+        kernels: names of its kernels; None if not requested or not readable.
+        empty_kernels: True if it has kernels and each of them only returns; for a cubin, only if
+            its module has a larger one; False if kernels were not requested.
+        symbols: the symbols that it defines for others or leaves undefined; None if not requested
+            or not readable.
+        flaws: faults of a PTX text in a separate file.
+        sha256: SHA-256 of the decoded bytes (if scrambled, of the stored bytes); None if not
+            requested.
         problems: sentences about contradictions inside the image.
     """
 
@@ -249,13 +250,13 @@ class Module(Tabular, frozen=True):
     """The images of which a driver or a linker picks one for a GPU.
 
     Attributes:
-        place: the fatbin region, or the image itself where it stands alone.
+        place: the fatbin region, or the image itself if it is not in a fatbin.
         section: name of the host section, None when there is none.
-        registered: the CUDA runtime loads it (a wrapper points at it); None when not known.
+        registered: True if the CUDA runtime loads it (a wrapper points to it); None if unknown.
         images: the images, in file order, a tuple unless there are thousands; empty for an empty
             region.
-        guarded: one image has no kernels, or they only return, and kernels of another do more;
-            known where a driver picks the former.
+        guarded: True if one image has no kernels, or kernels that only return, while kernels of
+            another do more; known only if a driver picks the former.
     """
 
     row_columns: ClassVar[str] = f"{WHERE} section registered images=image_count"
@@ -278,8 +279,8 @@ class Skipped(Tabular, frozen=True):
     Attributes:
         place: where it lies.
         reason: one sentence.
-        size: bytes that were passed over, None when that has no meaning.
-        limit: name of the ``Limits`` field that was hit, else None.
+        size: number of bytes that were skipped; None if that has no meaning.
+        limit: name of the ``Limits`` field that was reached, else None.
     """
 
     row_columns: ClassVar[str] = f"{WHERE} reason size limit"
@@ -291,15 +292,15 @@ class Skipped(Tabular, frozen=True):
 
 
 class CudaLibrary(Struct, frozen=True):
-    """A CUDA library that a host file brings or asks for.
+    """A CUDA library that a host file contains or needs.
 
     Attributes:
         name: ``libcuda``, ``libcudart``, ``libnvrtc``, ``libnvJitLink``, ...
         how: ``needed`` (by the loader), ``opened`` (its file name is a string in the data) or
             ``static`` (a copy inside).
-        file: the file name asked for, e.g. ``libnvrtc.so.13``; None for a static copy.
-        version: of a static copy, where bytes prove it.
-        evidence: the bytes that say so.
+        file: the needed file name, e.g. ``libnvrtc.so.13``; None for a static copy.
+        version: the version of a static copy, if bytes prove it.
+        evidence: the bytes that prove it.
     """
 
     name: str
@@ -314,27 +315,27 @@ class CudaLibrary(Struct, frozen=True):
 
 
 class HostBinary(Tabular, frozen=True, kw_only=True):
-    """A host file (object, library, executable) around device code, and what its linker needs.
+    """A host file (object, library, executable), and what its device link needs.
 
     Attributes:
         place: the file.
-        format: ``ELF``, ``PE`` or ``COFF``; ``data`` of a file that only has PTX as text.
-        machine: ``x86-64``, ``AArch64`` ...; the number where it has no name here.
+        format: ``ELF``, ``PE`` or ``COFF``; ``data`` for a file that only contains PTX text.
+        machine: ``x86-64``, ``AArch64`` ...; the number if the machine has no name here.
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
         undefined_registrations: undefined ``__cudaRegisterLinkedBinary_*`` and ``__fatbinwrap_*``.
         nvjitlink_imports: imported ``__nvJitLink*`` names, with their version suffixes.
         libraries: CUDA libraries needed, opened by name, or copied in.
         soname: the file name that a library gives itself (DT_SONAME, export directory).
-        needed: file names of all libraries that its loader brings, CUDA's or not; those that
-            Windows loads at a first call are left out.
-        runpath: folders that its loader looks into first, as written (``$ORIGIN/../lib``):
-            DT_RUNPATH, or DT_RPATH where there is none. An empty one is the current folder.
-        debug_size: bytes of its sections for a debugger of host code (``.debug_info`` ...).
-        exports: names that it has for others, where the name of the file names a version of CUDA;
-            not all of them where there are very many.
-        ptx_texts: PTX that lies as text in its data, whose library gives it to OptiX or a driver:
-            ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``. It is not checked.
-        unversioned: names of glibc's librt that it takes without a version, and without needing
+        needed: file names of all libraries that the loader loads with it; those that Windows loads
+            at a first call are left out.
+        runpath: elements of DT_RUNPATH, or of DT_RPATH if there is none, as written
+            (``$ORIGIN/../lib``). An empty element is the current folder.
+        debug_size: bytes of debug sections of host code (``.debug_info`` ...).
+        exports: exported names, if the file name contains a version of CUDA; not all of them if
+            there are very many.
+        ptx_texts: PTX text in the data, which the library passes to OptiX or a driver and which is
+            not checked: ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
+        unversioned: names of glibc's librt that it imports without a version, without needing
             librt.
     """
 
@@ -369,14 +370,14 @@ class ImageLayer(Struct, frozen=True):
 
     Attributes:
         place: the layer in its archive.
-        history: the line that made it, ``RUN pip install torch``; empty where the image has none.
-        size: bytes of its files, unpacked.
-        hidden: bytes of these files that later layers replace or remove; they ship all the same.
-        packages: paths in the image that its lists of distributions name, of files that may hold
-            code, each with the distribution, ``torch 2.4.0 (pip)``.
-        searched: folders in the image that the settings of its loader name.
-        files: paths in the image of its files that hold device code, or are libraries or programs.
-        stored: bytes of the device code in them, where it is weighed.
+        history: the Dockerfile line that made it, ``RUN pip install torch``; empty if the image
+            records none.
+        size: bytes of its unpacked files.
+        hidden: bytes of files that later layers replace or remove; they still ship.
+        packages: distributions by path, for files that may contain code: ``torch 2.4.0 (pip)``.
+        searched: folders in the image that the loader's settings name.
+        files: paths of files in the image with device code, and of libraries and programs.
+        stored: bytes of device code in these files, if it was weighed.
     """
 
     place: Location
@@ -390,12 +391,12 @@ class ImageLayer(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """The way in which a file came into a container image.
+    """The origin of a file in a container image.
 
     Attributes:
         path: of the file in the image.
-        distribution: what installed it, ``torch 2.4.0 (pip)``; empty for none.
-        layer: the line that made its layer, ``RUN pip install torch``; empty: not known.
+        distribution: the package that installed it, ``torch 2.4.0 (pip)``; empty for none.
+        layer: the Dockerfile line that made its layer, ``RUN pip install torch``; empty if unknown.
     """
 
     path: str
@@ -412,7 +413,7 @@ class Artifact(Tabular, frozen=True):
         modules: number of modules that were found.
         images: number of images that were found.
         skipped: number of places that were skipped.
-        layers: of a container image, the uppermost first.
+        layers: the layers of a container image, the uppermost first.
     """
 
     row_columns: ClassVar[str] = "path size modules images skipped"

@@ -33,7 +33,7 @@ class Limits(Struct, frozen=True):
         image_ratio: decoded bytes for each stored byte of one image; not applied below 1 MiB
             decoded.
         total_bytes: decoded bytes over one input file.
-        spool_bytes: bytes taken from standard input.
+        spool_bytes: bytes read from standard input.
         unpacked_bytes: bytes that the compressed members of one input file unpack to, nested ones
             counted again; and those of the files that a thin archive names.
         unpacked_ratio: unpacked bytes for each stored byte of a member or a stream; not applied

@@ -17,7 +17,7 @@ class Disagreement(Struct, frozen=True):
 
     Attributes:
         option: e.g. ``-ftz``.
-        values: each value (None: not given) and the places that have it.
+        values: each value (None: not given), and the places with that value.
     """
 
     option: str

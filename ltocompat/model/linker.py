@@ -30,14 +30,14 @@ class Linker(Struct, frozen=True):
 
     Attributes:
         release: minor release, 12.4.
-        version: the most exact version that is proved: ``12.4.127``, else ``12.4``.
-        path: absolute path of the file itself, behind all links.
-        found_via: how it is reached: ``trial cache``, ``wheel in site-packages``, ``conda``,
-            ``ld.so cache`` ...; several ways are joined by commas.
+        version: the most exact version that the evidence proves: ``12.4.127``, else ``12.4``.
+        path: absolute path of the file itself, after all links are followed.
+        found_via: how it is found: ``trial cache``, ``wheel in site-packages``, ``conda``, ``ld.so
+            cache`` ...; commas separate several ways.
         evidence: what proves the version: ``file banner``, ``exported symbols`` ...
-        machine: processor that it runs on: ``x86-64``, ``AArch64``.
-        for_trials: it lies in our own cache, and is never the one of the deploy target.
-        tool: which of the two it is.
+        machine: the processor for which it is built: ``x86-64``, ``AArch64``.
+        for_trials: True if it is in the cache for trials, which deploy targets never use.
+        tool: nvJitLink or nvlink.
     """
 
     release: Release

@@ -13,12 +13,13 @@ class Matrix(Struct, frozen=True):
     """One artifact against every nvJitLink or driver, for every architecture; or many by targets.
 
     Attributes:
-        path: the artifact; ``3 artifacts`` where the rows are artifacts.
-        what: what its rows are: ``nvJitLink`` (links), ``driver`` (loads) or ``ARTIFACT``.
-        rows: their names, oldest first: ``12.0`` .. or ``525`` ..; of artifacts the worst first.
-        columns: architectures: ``sm_75`` ..; deploy targets where the rows are artifacts.
-        tried: trial links were asked.
-        cells: a result for each row and column: of a deploy target the worst there.
+        path: the artifact; ``3 artifacts`` if the rows are artifacts.
+        what: the kind of rows: ``nvJitLink`` (links), ``driver`` (loads) or ``ARTIFACT``.
+        rows: names of the rows, oldest first: ``12.0`` .. or ``525`` ..; artifacts with the worst
+            first.
+        columns: architectures: ``sm_75`` ..; deploy targets if the rows are artifacts.
+        tried: True if trial links were made.
+        cells: a result for each row and column; for a deploy target, the worst one.
     """
 
     path: str

@@ -11,13 +11,13 @@ class Mend(Struct, frozen=True):
     """A change of a wheel's metadata, of RUNPATHs inside, or of its tags.
 
     Attributes:
-        requires: requirements that Requires-Dist is to have: ``nvidia-nvjitlink-cu12>=12.4,<13``.
-            A line about the same package is narrowed to them.
-        instead: names of the packages whose lines they take the place of.
-        looked_into: members, each with an element that its RUNPATH is to have.
-        not_looked_into: members, each with an element that its RUNPATH is to lose.
-        tag: the tag of its file name, which WHEEL is to have, too: ``py3-none-linux_x86_64``; empty
-            where the tags stay.
+        requires: requirements to add to Requires-Dist: ``nvidia-nvjitlink-cu12>=12.4,<13``. They
+            narrow a line about the same package.
+        instead: names of the packages whose lines they replace.
+        looked_into: members, each with an element to add to its RUNPATH.
+        not_looked_into: members, each with an element to remove from its RUNPATH.
+        tag: the new tag of the file name and of WHEEL: ``py3-none-linux_x86_64``; empty if the tags
+            stay.
     """
 
     requires: tuple[str, ...] = ()
@@ -38,9 +38,9 @@ class Mended(Struct, frozen=True):
 
     Attributes:
         rule: ID of its rule.
-        subject: what it is about, as that of a finding.
-        message: what is wrong, in one sentence.
-        reason: why the change is not made, so that it stays; empty where it is made.
+        subject: the subject of the finding.
+        message: the problem, in one sentence.
+        reason: the reason why the change is not made; empty if it is made.
     """
 
     rule: str
@@ -50,14 +50,14 @@ class Mended(Struct, frozen=True):
 
 
 class Repaired(Struct, frozen=True):
-    """A wheel, and what was changed of it.
+    """A wheel and its changes.
 
     Attributes:
         path: the wheel.
-        output: the new one; None where none was written.
-        findings: those for which a change is known.
+        output: the new wheel; None if none was written.
+        findings: the findings that a change can fix.
         diff: the changes, as lines of a unified diff.
-        void: signatures of the wheel, which the new one does not have.
+        void: signatures of the old wheel, which the new wheel does not have.
     """
 
     path: str

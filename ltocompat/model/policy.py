@@ -13,12 +13,12 @@ ANY = "*"
 
 
 class Promise(Struct, frozen=True):
-    """The promise of a project on its packages, as its policy says it.
+    """The promises of a project about its packages, from its policy.
 
     Attributes:
-        source: the file that says so.
-        sass: architectures that it has SASS for.
-        ptx: architectures that it has PTX for.
+        source: the file with the policy.
+        sass: architectures for which packages have SASS.
+        ptx: architectures for which packages have PTX.
         driver: the minimum driver; None for no promise.
         nvjitlink: the minimum nvJitLink; None for no promise.
     """

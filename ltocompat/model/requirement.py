@@ -19,16 +19,16 @@ class Asked(Tabular, frozen=True):
     """One requirement of modules of an artifact.
 
     Attributes:
-        component: what it is about: ``driver``, ``kernel driver``, ``nvJitLink``, ``link options``
-            ...
-        constraint: what that has to be, e.g. ``>= 550.54.14``.
-        rule: ID of the rule that says so.
-        subject: what asks, e.g. ``PTX 9.2``.
-        consequence: what happens otherwise.
-        evidence: the bytes that say so.
-        module_count: how many modules ask it.
-        example: the first of them.
-        names_compiler: it compares with the release that compiled the code.
+        component: the part of the target: ``driver``, ``kernel driver``, ``nvJitLink``, ``link
+            options`` ...
+        constraint: the condition, e.g. ``>= 550.54.14``.
+        rule: ID of the rule.
+        subject: the code with the requirement, e.g. ``PTX 9.2``.
+        consequence: what happens if the condition is not met.
+        evidence: the bytes that prove it.
+        module_count: number of modules with the requirement.
+        example: the first of these modules.
+        names_compiler: True if the requirement depends on the release that compiled the code.
     """
 
     row_columns: ClassVar[str] = (
@@ -50,14 +50,14 @@ class LinkerFloor(Struct, frozen=True):
     """The minimum nvJitLink that links all LTO-IR (and PTX, and SASS) of an artifact.
 
     Attributes:
-        possible: no older one can link it all.
-        sure: this one and newer ones of its major surely can; the same as ``possible`` where the
-            evidence is exact or a trial was asked. None where a maker is outside of the tables.
-        ceiling: the major from which on it is no longer documented, e.g. 14.
-        tried: trial links settled it.
-        rules: the rules that set it.
-        newest_producer: it holds if no CUDA release after this one made the scrambled LTO-IR, whose
-            bytes don't show which did; None where they do, or a trial did.
+        possible: no older nvJitLink can link everything.
+        sure: this version and newer ones of its major surely can; equal to ``possible`` if the
+            evidence is exact or a trial decided. None if a compiler is not in the tables.
+        ceiling: the first major for which NVIDIA no longer documents that the link works, e.g. 14.
+        tried: True if trial links found the minimum.
+        rules: the rules that set the minimum.
+        newest_producer: the minimum holds if no CUDA release after this one made the scrambled
+            LTO-IR; None if the bytes or a trial show the release.
     """
 
     possible: Release
@@ -85,19 +85,20 @@ class LinkerFloor(Struct, frozen=True):
 
 
 class RouteFloor(Struct, frozen=True):
-    """The floors on one GPU by one route: ``check`` passes with them, and not just below.
+    """The minimum versions for one GPU and route: ``check`` passes with no older ones.
 
     Attributes:
-        route: ``load`` or ``link`` where modules can go both ways, else None.
-        coverage: how many modules serve the GPU there.
-        driver: the minimum driver; None where nothing serves, or no known one does.
-        nvjitlink: the minimum nvJitLink; None where none is asked for, or none is known.
-        verdict: what ``check`` says with both; ``fail`` where no version does.
-        set_by: the rules that object one step below; where no version does, those that object.
-        doubts: the rules by which it is no better than ``undocumented`` even so.
-        last_driver: the newest branch of drivers that does, ``R580``.
-        last_nvjitlink: the newest nvJitLink that does as well.
-        or_older: the tables begin with ``driver``, and an older one is not known to fail.
+        route: ``load`` or ``link`` if modules can use both routes, else None.
+        coverage: numbers of modules with and without code for the GPU.
+        driver: the minimum driver; None without code for the GPU, or if no known driver works.
+        nvjitlink: the minimum nvJitLink; None if none is needed or known.
+        verdict: the verdict of ``check`` with both; ``fail`` if no version works.
+        set_by: the rules that refuse the next older version; if no version works, the rules that
+            refuse it.
+        doubts: the rules that make the verdict ``undocumented`` or worse even then.
+        last_driver: the newest driver branch that works, ``R580``.
+        last_nvjitlink: the newest nvJitLink that works.
+        or_older: True if the tables begin with ``driver``, so that an older one may work.
     """
 
     route: Route | None
@@ -126,22 +127,23 @@ class Service(Tabular, frozen=True):
 
     Attributes:
         number: 10 * major + minor of its compute capability.
-        name: the generation, e.g. ``Hopper``; ``next`` for the one after all that are known.
-        how: ``sass``, ``ptx``, ``link`` or ``none``; the best that any module offers.
-        sass: number of modules that serve it by SASS.
-        ptx: by PTX.
-        link: by a link.
-        none: not at all (those without kernels are left out).
-        driver: the minimum driver there, with ``nvjitlink``, for all of its routes that some driver
-            serves; None where nothing serves, or none does.
-        beyond: no known driver does there.
-        nvjitlink: the minimum nvJitLink that links for it; None where nothing is linked, or none
-            is known.
-        routes: the floors of each line that ``check`` has for it; those above meet all of them.
-        hardly: few modules serve it, beside those that serve another GPU, as ``check`` says there.
-        last_driver: the newest branch of drivers that does, ``R580``.
-        last_nvjitlink: the newest nvJitLink that does.
-        or_older: the tables begin with ``driver``, and an older one is not known to fail.
+        name: the generation, e.g. ``Hopper``; ``next`` for the one after all known ones.
+        how: ``sass``, ``ptx``, ``link`` or ``none``: the best kind of code in any module.
+        sass: number of modules that serve it with SASS.
+        ptx: number of modules that serve it with PTX.
+        link: number of modules that are linked for it.
+        none: number of modules with kernels but without code for it.
+        driver: the minimum driver, together with ``nvjitlink``, for all routes for which a driver
+            works; None without code, or if no driver works.
+        beyond: True if no known driver works.
+        nvjitlink: the minimum nvJitLink that links for it; None if nothing is linked, or none is
+            known.
+        routes: the minimum versions by route; those above satisfy all routes.
+        hardly: True if few modules have code for it, compared with another GPU; ``check`` then
+            warns.
+        last_driver: the newest driver branch that works, ``R580``.
+        last_nvjitlink: the newest nvJitLink that works.
+        or_older: True if the tables begin with ``driver``, so that an older one may work.
     """
 
     row_columns: ClassVar[str] = (
@@ -190,13 +192,14 @@ Dockerfile), the specification of an image for Node Feature Discovery, a variant
 
 
 class PasteLine(Struct, frozen=True):
-    """A line for a file of the user's.
+    """A line to paste into one of the user's files.
 
     Attributes:
         where: one of ``DESTINATIONS``.
         text: the line, e.g. ``nvidia-nvjitlink>=13.3,<14``.
-        note: what to know of it, empty when nothing.
-        met: the package's own metadata say so already, or more; ``text`` is as they have it.
+        note: a note about the line; empty for none.
+        met: True if the package's metadata already have this requirement or a tighter one; ``text``
+            is then their own line.
     """
 
     where: str
@@ -206,14 +209,14 @@ class PasteLine(Struct, frozen=True):
 
 
 class VariantFloors(Struct, frozen=True):
-    """The needs of one of several variants, with all that is in no variant.
+    """The needs of one variant, together with the files that belong to no variant.
 
     Attributes:
-        name: its file or folder in the artifact.
-        modules: how many there are.
-        driver_sass, driver_ptx, ptx_beyond: as those of ``Required``.
-        nvjitlink: the minimum nvJitLink that surely does, else the least that may.
-        driver_or_older: as that of ``Required``.
+        name: file or folder of the variant in the artifact.
+        modules: number of modules.
+        driver_sass, driver_ptx, ptx_beyond: as in ``Required``.
+        nvjitlink: the minimum nvJitLink that surely works, else the oldest that may work.
+        driver_or_older: as in ``Required``.
     """
 
     name: str
@@ -269,21 +272,23 @@ class Required(Struct, frozen=True, kw_only=True):
 
     Attributes:
         path: the artifact.
-        modules: how many it has.
-        nvjitlink: the minimum nvJitLink; None where nothing is linked, or none is known.
-        driver_sass: the minimum driver for its SASS; None where it has none or no floor is known.
-        driver_ptx: the minimum driver that compiles all of its PTX with kernels; likewise.
-        ptx_beyond: some PTX is newer than the tables, so that no known driver compiles it.
-        services: every known architecture that any toolkit since 12.0 targets, then the next one.
-        link_options: options that its links must be given, such as ``-lto``.
+        modules: number of its modules.
+        nvjitlink: the minimum nvJitLink; None if nothing is linked, or none is known.
+        driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
+        driver_ptx: the minimum driver that compiles all PTX with kernels; None if there is no such
+            PTX or no known minimum.
+        ptx_beyond: True if some PTX is newer than the tables, so that no known driver compiles it.
+        services: the support for every architecture that a toolkit since 12.0 targets, then for the
+            next generation.
+        link_options: options that its links need, such as ``-lto``.
         asked: every requirement, each once.
-        lines: to paste.
-        skipped: places that could not be read and are missing from all this.
-        no_nvjitlink: why no nvJitLink is known for what is linked; empty where one is.
-        variants: the floors of each variant, of which the artifact's are those of the one that asks
-            least; empty where there is no choice.
-        driver_or_older: ``sass`` and ``ptx``, where the tables begin with its driver, and an older
-            one is not known to fail.
+        lines: lines to paste.
+        skipped: places that could not be read, so that their requirements are missing.
+        no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
+        variants: the floors of each variant; the artifact has those of the variant that needs the
+            least. Empty without variants.
+        driver_or_older: ``sass``, ``ptx`` or both, if the tables begin with that driver, so that an
+            older one may work.
     """
 
     path: str

@@ -36,13 +36,13 @@ class ImageSignature(Struct, frozen=True):
         isa: PTX ISA version of PTX, e.g. ``8.4``.
         ltoir: versions of LTO-IR.
         generation: of a cubin, 1 or 2.
-        relocatable: needs a device link first; None when not known.
+        relocatable: True if it needs a device link first; None if unknown.
         prelinked: lies in the section for objects that a device link has used up.
         compression: how it is stored.
         scrambled: LTO-IR whose payload only nvJitLink reads.
         concatenated: lies in an entry that holds several images.
         in_fatbin: has an entry header; else it stands alone.
-        debug: carries device debug information; None when not known.
+        debug: True if it has device debug information; None if unknown.
         has_kernels: None when not looked for or not to be known; False where each only returns.
         empty_kernels: it has kernels, each of which only returns.
         symbols: what it leaves undefined, and, where it is part of a link of several files, what
@@ -52,7 +52,7 @@ class ImageSignature(Struct, frozen=True):
         lists_family: SASS whose entry lists architectures of its family; None where it has no place
             for them.
         entry_arch: what its entry header says instead of ``arch``; None where they agree.
-        flaws: of a PTX text in a file of its own.
+        flaws: faults of a PTX text in a separate file.
         problem: why its bytes contradict themselves or can't be read, None when they are fine.
     """
 

@@ -14,10 +14,10 @@ from ltocompat.model.verdict import Route, Verdict
 
 
 class RemovalReason(enum.StrEnum):
-    """A reason for bytes to go; each byte counts for one.
+    """A reason why code was removed; each byte counts for one reason.
 
-    An image for another CPU is taken by no GPU that its library's CPU can have beside it; one that
-    is never taken, by no known GPU; a second copy stands behind one for the same GPUs.
+    No GPU that works with the library's CPU uses an image for another CPU, and no known GPU uses an
+    unused image. A second copy follows an image for the same GPUs.
     """
 
     OTHER_GPU = "other-gpu"
@@ -28,7 +28,7 @@ class RemovalReason(enum.StrEnum):
 
 
 class Removal(Tabular, frozen=True):
-    """Bytes of device code that went for one reason.
+    """Bytes of device code that were removed for one reason.
 
     Attributes:
         reason: the reason.
@@ -42,7 +42,7 @@ class Removal(Tabular, frozen=True):
 
 
 class Untouched(Tabular, frozen=True):
-    """Device code that stays as it is, whatever was asked for.
+    """Device code that ``slim`` never changes.
 
     Attributes:
         reason: one sentence.
@@ -62,8 +62,8 @@ class LostGpu(Tabular, frozen=True):
 
     Attributes:
         arch: the architecture.
-        lost: modules that had code for it and have none.
-        compiled: modules whose SASS for it went, so that a driver compiles PTX.
+        lost: number of modules that had code for the architecture and have none now.
+        compiled: number of modules whose SASS was removed, so that a driver compiles their PTX.
     """
 
     arch: SmArch
@@ -75,11 +75,11 @@ class KeptVerdict(Tabular, frozen=True):
     """The verdict on one file, target and GPU, before and after.
 
     Attributes:
-        member: the file, as it lies in what was named.
-        gpu: its name; None where the verdict is on no GPU.
+        member: the path of the file in the artifact.
+        gpu: name of the GPU; None if the verdict is about no GPU.
         route: the route.
-        before: the verdict on the file as it was.
-        after: the verdict on the new one.
+        before: the verdict on the old file.
+        after: the verdict on the new file.
     """
 
     member: Location
@@ -121,16 +121,17 @@ class Slimmed(Struct, frozen=True, kw_only=True):
     """A file, package or folder that ``slim`` wrote.
 
     Attributes:
-        path: what was named.
-        output: the new one; with ``in_place`` the folder that has the original files, if any.
-        size: bytes of it, before; of a folder, of the files in it.
-        new_size: bytes of the new one.
-        files: files in it that were changed.
-        code: what became of its device code.
-        verdicts: on kept GPUs.
+        path: the input, as the user named it.
+        output: the new file, package or folder; with ``in_place``, the folder with the original
+            files, if any.
+        size: bytes before the change; for a folder, those of its files.
+        new_size: bytes after the change.
+        files: number of files that were changed.
+        code: the changes of its device code.
+        verdicts: the verdicts on kept GPUs.
         zstd_driver: the minimum driver that reads Zstandard (rule FB-01).
-        void: signatures that were left out, as they were of what is no more.
-        in_place: files of a folder were replaced.
+        void: signatures of the old package, which were left out.
+        in_place: True if files of a folder were replaced.
     """
 
     path: str

@@ -18,14 +18,15 @@ class DeviceSymbols(Struct, frozen=True):
     Names that the driver and every linker provide themselves, such as ``vprintf``, are in none.
 
     Attributes:
-        undefined_functions: it calls them, or takes their address, and does not define them.
-        needed_by_kernels: those among them that a kernel of it reaches through calls.
-        undefined_variables: declared ``extern``, and not defined.
-        defined: two definitions of one such name can't be in a link.
-        weak: a definition that gives way to another of its name.
-        kernels: those among the definitions that are kernels.
-        prototypes: what functions that it defines for others or leaves to them return and take, as
-            assemblers write it: ``("helper", "#vil")`` for an int and a long.
+        undefined_functions: functions that the image calls, or whose address it takes, but does not
+            define.
+        needed_by_kernels: the undefined functions that a kernel of the image reaches through calls.
+        undefined_variables: variables that are declared ``extern`` and not defined.
+        defined: strong definitions; a link can't have two with one name.
+        weak: weak definitions, which another definition of the same name replaces.
+        kernels: the definitions that are kernels.
+        prototypes: result and parameters of functions that the image defines for others or needs
+            from them, as assemblers write them: ``("helper", "#vil")`` for an int and a long.
     """
 
     undefined_functions: tuple[str, ...] = ()

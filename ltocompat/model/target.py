@@ -21,7 +21,7 @@ class DriverVersion:
 
     Attributes:
         numbers: ``(550, 54, 15)``; the first is the branch.
-        text: what to call it, where the numbers are no release (``a later 550``).
+        text: how to call it if the numbers are no release (``a later 550``).
     """
 
     numbers: tuple[int, ...]
@@ -54,10 +54,11 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
     """The versions that a target can have of one of its parts.
 
     Attributes:
-        text: as it was written: ``550.54.15``, ``550``, ``>=550``.
-        values: what that can be, oldest first: one, or several for a partial version or a range.
-        quantifier: whether each of the values must work (a range), or one of them is there.
-        source: where it stands: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
+        text: the versions as the user wrote them: ``550.54.15``, ``550``, ``>=550``.
+        values: all versions that the text can mean, oldest first: one, or several for a partial
+            version or a range.
+        quantifier: whether every value has to work (a range), or the target has one of them.
+        source: its source: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
     """
 
     text: str
@@ -98,10 +99,10 @@ class Gpu(Struct, frozen=True, cache_hash=True):
 
     Attributes:
         name: as it was written: ``h100``, ``sm_90``.
-        arch: its architecture; a suffix (``sm_90a``) is the target of links for it, the GPU itself
-            is the same.
-        data_center: cuda-compat is made for it (data centre GPUs, NGC-ready RTX, Jetson); None
-            where the name doesn't tell.
+        arch: its architecture; a suffix (``sm_90a``) applies only to links, since the GPU is the
+            same.
+        data_center: True if cuda-compat supports it (data centre GPUs, NGC-ready RTX, Jetson); None
+            if the name doesn't show that.
         tegra: an integrated GPU (Jetson, DRIVE), where code of discrete GPUs isn't promised to run.
     """
 
@@ -130,24 +131,24 @@ class System(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
-    """A deploy target of device code; None: not known.
+    """A deploy target; None means unknown.
 
     Attributes:
-        name: what to call it in reports.
+        name: its name in reports.
         system: operating system.
         driver: the kernel driver.
-        compat: the cuda-compat package in front of it, by its CUDA release.
+        compat: the cuda-compat package in front of the driver, by its CUDA release.
         nvjitlink: nvJitLink, by its minor release (the patch level makes no difference).
-        nvrtc: NVRTC, likewise.
+        nvrtc: NVRTC, by its minor release.
         nvlink: the offline device linker for objects and archives.
-        lto: links there are made with ``-lto`` where LTO-IR is for the target.
+        lto: True if links with LTO-IR for the target use ``-lto``.
         gpus: the GPUs; empty when none is known.
-        sources: key -> who said so, for every key that is known.
-        by_files: the driver is that of the system that files are made for: nobody gave one, or a
-            system. ``driver`` is that of Linux.
-        windows_driver: the driver on Windows then; None where none is known.
-        nodes: names of the machines of a fleet that are such a target.
-        untold: why nothing can be said of these machines, as a file tells too little of them.
+        sources: key -> the source of its value, for every known key.
+        by_files: True if the driver depends on the system of each file, since neither a driver nor
+            a system was given; ``driver`` is then that of Linux.
+        windows_driver: the driver on Windows in that case; None if unknown.
+        nodes: names of the machines that this target stands for; empty unless it is from a fleet.
+        untold: why these machines can't be checked: the file doesn't say enough about them.
     """
 
     name: str

@@ -94,13 +94,13 @@ class Prose(Struct, frozen=True):
 
     Attributes:
         id: its ID, ``PTX-01``.
-        title: what is wrong, in a few words.
+        title: the problem in a few words.
         statement: what holds, in full sentences.
-        condition: when the rule speaks.
-        evidence: which bytes or facts it goes by.
-        verdict: what it says then.
+        condition: the condition of the finding.
+        evidence: the bytes or facts that the rule uses.
+        verdict: the verdict of the rule.
         messages: what users see: exact error texts, without the parts that vary.
-        remedy: what to do.
+        remedy: the fix.
         source: where the rule comes from, and what was measured.
     """
 
@@ -122,7 +122,7 @@ class Prose(Struct, frozen=True):
 
 
 class Route(enum.StrEnum):
-    """A way of a module onto a GPU."""
+    """How a module gets onto a GPU."""
 
     LOAD = "load"
     LINK = "link"
@@ -182,17 +182,19 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
     """A finding of a rule in modules of an artifact on a target.
 
     Attributes:
-        level: how loud it is.
-        source: where the rule comes from.
-        about_loading: it is about what a driver does later, of which a trial link says nothing.
-        promised_after_trial: a trial link that ends well shows that it is promised to work.
-        nondeterministic: what happens differs from run to run: one that ends well settles nothing.
-        places: its modules; not all of them where there are very many.
-        kernels: names of the kernels of its modules, each once, where they were read.
-        kernel_modules: of how many of its modules they were read.
-        all_kernels: each of its modules has kernels, and no name of them is missing.
-        forgiven: why it does not count, ``known``, ``ignored`` or ``allowed``; empty where it does.
-        origins: of a container image, how the files of its modules came there.
+        level: its severity.
+        source: the document or measurement behind the rule.
+        about_loading: True if it is about loading, of which a trial link shows nothing.
+        promised_after_trial: True if a successful trial link shows that NVIDIA promises that it
+            works.
+        nondeterministic: True if the result differs from run to run, so that one success proves
+            nothing.
+        places: its modules; not all of them if there are very many.
+        kernels: names of the kernels of its modules, each once, if they were read.
+        kernel_modules: number of its modules whose kernels were read.
+        all_kernels: True if each of its modules has kernels and all their names are known.
+        forgiven: why it does not count: ``known``, ``ignored`` or ``allowed``; empty if it counts.
+        origins: in a container image: the origins of the files with its modules.
     """
 
     row_columns: ClassVar[str] = (
@@ -249,13 +251,14 @@ class Coverage(Struct, frozen=True, gc=False):
 
     Attributes:
         modules: all of them.
-        sass: served by SASS.
-        ptx: served by PTX.
-        link: linked for it.
-        without_kernels: have no kernels, as far as they were counted.
-        none: have kernels, and nothing for this GPU.
-        kernels: of ``best_kernels``, those that have code for this GPU.
-        best_kernels: kernels of the GPU that is served best; 0 where this one loses none of them.
+        sass: number of modules that serve the GPU with SASS.
+        ptx: number of modules that serve the GPU with PTX.
+        link: number of modules that are linked for the GPU.
+        without_kernels: number of modules without kernels, as far as kernels were counted.
+        none: number of modules with kernels but without code for this GPU.
+        kernels: number of the ``best_kernels`` that have code for this GPU.
+        best_kernels: number of kernels for the GPU that has the most; 0 if this GPU misses none of
+            them.
     """
 
     modules: int
@@ -277,8 +280,8 @@ class Extent(Struct, frozen=True, gc=False):
     """The part of an artifact that has its verdict.
 
     Attributes:
-        modules: number of modules that have it; 0 where it is the artifact's as a whole.
-        judged: number of modules that are for the GPU and were judged.
+        modules: number of modules with the verdict; 0 if it is about the artifact as a whole.
+        judged: number of checked modules with code for the GPU.
     """
 
     modules: int = 0
@@ -297,15 +300,15 @@ WHOLE = Extent()
 
 
 class VariantVerdict(Struct, frozen=True):
-    """The verdict on one of several variants, of which the artifact's loader opens one.
+    """The verdict on one variant; the artifact's own code opens one of several variants.
 
     Attributes:
-        name: its file or folder in the artifact.
-        version: what tells it from the others: ``11.8``, ``13``.
-        verdict: of it and all that is in no variant.
-        rules: those that make it worse than ``jit``.
-        serves: it has something for the GPU itself, or none of them has.
-        decides: it fits best, and its verdict is the artifact's.
+        name: file or folder of the variant in the artifact.
+        version: the version that distinguishes it: ``11.8``, ``13``.
+        verdict: the verdict on it together with the files that belong to no variant.
+        rules: rules that make the verdict worse than ``jit``.
+        serves: True if it has code for the GPU, or if no variant has.
+        decides: True if it fits best, so that its verdict is the artifact's.
     """
 
     name: str
@@ -327,22 +330,23 @@ class Result(Tabular, frozen=True, gc=False):
 
     Attributes:
         path: the artifact.
-        target: where it is going.
-        gpu: the GPU; None where the target names none.
-        route: how its modules get there, None where each has only one way.
-        verdict: the fold of all that was judged.
-        coverage: how many modules serve.
-        not_judged: halves that the target says too little for: ``load``, ``link``.
+        target: the deploy target.
+        gpu: the GPU; None if the target names none.
+        route: how its modules get onto the GPU; None if each module has only one route.
+        verdict: the worst verdict of all modules that were checked, as the rules combine them.
+        coverage: numbers of modules with and without code for the GPU.
+        not_judged: routes that were not checked, since the target doesn't name what they depend on:
+            ``load``, ``link``.
         findings: worst first.
-        why: the reasoning, a sentence a line; put into words when it is read.
-        extent: how many of the modules have the verdict.
-        forgiven: why its verdict, bad as it is, does not count: ``known``, ``ignored``,
-            ``allowed`` or ``OTHER_VARIANT``; empty where it counts or is good enough.
-        distribution: the package that the artifact is, or is a file of: ``cupy-cuda12x 14.2.0``;
-            empty where none is known or nobody asked.
-        variants: what became of each variant, oldest first; empty where there is no choice.
-        known_as: the path of a loose file from the folder of its project on, which is the same
-            wherever it is named from; empty where nobody asked.
+        why: the reasoning, one sentence per line, made when it is first read.
+        extent: number of modules with the verdict.
+        forgiven: why a bad verdict does not count: ``known``, ``ignored``, ``allowed`` or
+            ``OTHER_VARIANT``; empty if it counts or is good enough.
+        distribution: the package of the artifact: ``cupy-cuda12x 14.2.0``; empty if unknown or not
+            requested.
+        variants: the verdict on each variant, oldest first; empty without variants.
+        known_as: the path of a separate file in its project, which does not depend on the current
+            folder; empty if not requested.
     """
 
     row_columns: ClassVar[str] = (

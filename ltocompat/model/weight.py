@@ -17,10 +17,10 @@ from ltocompat.model.signature import ModuleSignature
 
 
 class Waste(enum.StrEnum):
-    """A reason to save bytes; each byte counts for the first of these that it falls under.
+    """A reason why bytes could be saved; each byte counts for the first one that applies.
 
-    A copy has the bytes of an image that was met before. An image for another CPU is taken by no
-    GPU that its library's CPU can have beside it; one that is never taken, by no known GPU.
+    A copy has the bytes of an earlier image. No GPU that works with the library's CPU uses an image
+    for another CPU, and no known GPU uses an unused image.
     """
 
     COPY_IN_ANOTHER_LIBRARY = "copy-in-another-library"
@@ -96,7 +96,7 @@ class Measured(Struct):
         skipped: places that could not be read.
         size: bytes of the files that were read.
         files: how many.
-        layers: of a container image, the uppermost first.
+        layers: the layers of a container image, the uppermost first.
     """
 
     libraries: dict[Location, MeasuredLibrary] = field(default_factory=dict)
@@ -114,9 +114,9 @@ class ArchWeight(Tabular, frozen=True):
 
     Attributes:
         kind: their kind.
-        arch: their architecture, None where it is not known.
+        arch: their architecture; None if unknown.
         images: how many.
-        stored: bytes that they take, without headers and padding.
+        stored: their bytes, without headers and padding.
     """
 
     kind: ImageKind
@@ -130,12 +130,12 @@ class LibraryWeight(Tabular, frozen=True):
 
     Attributes:
         place: the library.
-        machine: its CPU, None where no host file is around the code.
+        machine: its CPU; None if the code is not in a host file.
         modules: how many.
         images: how many.
-        stored: bytes that they take, headers and padding included.
-        saved: bytes of these that could be saved.
-        host_debug: bytes of its sections for a debugger of host code; not among ``stored``.
+        stored: their bytes, including headers and padding.
+        saved: bytes that could be saved.
+        host_debug: bytes of debug sections of host code, which ``stored`` does not include.
     """
 
     place: Location
@@ -151,10 +151,10 @@ class KernelWeight(Struct, frozen=True):
     """The kernels of one name.
 
     Attributes:
-        name: as the cubins have it.
-        demangled: as C++ says it; None where that needs ``ltocompat[demangle]``, or is the same.
-        code: bytes of SASS, once unpacked, in all cubins.
-        count: cubins that have it.
+        name: the name in the cubins.
+        demangled: the C++ name; None without ``ltocompat[demangle]``, or if it is the same.
+        code: bytes of the kernel's unpacked SASS in all cubins.
+        count: number of cubins with the kernel.
     """
 
     name: str
@@ -169,10 +169,11 @@ class Saving(Tabular, frozen=True):
     Attributes:
         waste: the reason.
         saved: bytes.
-        images: how many images it is about; 0 for what is no image.
-        estimated: a part of it was not compressed to see, but taken to pack as the rest does.
-        what: one sentence, with what it is about.
-        fix: what to do.
+        images: number of images; 0 for bytes that are not images.
+        estimated: True if a part was not compressed for the measurement; the estimate assumes that
+            it compresses like the rest.
+        what: the bytes in question, in one sentence.
+        fix: the fix.
     """
 
     waste: Waste
@@ -184,24 +185,24 @@ class Saving(Tabular, frozen=True):
 
 
 class Weight(Struct, frozen=True):
-    """The sizes of the device code at one path: those of unpacked files, in bytes.
+    """The sizes of the device code at one path, in bytes of unpacked files.
 
     Attributes:
         path: the path.
         size: bytes of the file, or of all files of a folder.
         files: how many files were read.
-        archs: its images by architecture and kind; with ``overhead`` they make ``stored``.
+        archs: its images by architecture and kind; ``stored`` is the sum of them and ``overhead``.
         overhead: bytes of fatbin headers and padding.
-        stored: bytes that all device code takes.
-        libraries: the heaviest first.
-        savings: the largest first; no byte is in two of them.
-        slim_saved: bytes that ``slim`` takes out where only the GPUs in question are kept; None
-            where none are, and of what ``slim`` does not write.
-        kernels: the largest first; empty unless asked for.
-        kernels_left_out: kernels that are not among them: too many names, or unreadable cubins.
-        unsized: images that nothing records the end of, and that count for nothing.
+        stored: bytes of all device code.
+        libraries: the libraries, the largest first.
+        savings: the savings, the largest first; no byte counts twice.
+        slim_saved: bytes that ``slim`` would remove if it kept only the given GPUs; None if none
+            are given, or if ``slim`` does not write this kind of file.
+        kernels: the kernels, the largest first; empty if not requested.
+        kernels_left_out: number of other kernels: too many names, or unreadable cubins.
+        unsized: number of images of unknown length, which are not counted in bytes.
         skipped: places that could not be read.
-        layers: of a container image, the lowest first.
+        layers: the layers of a container image, the lowest first.
     """
 
     path: str

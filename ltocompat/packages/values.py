@@ -94,7 +94,7 @@ class Package(Struct, frozen=True, kw_only=True):
         kind: wheel, conda package, installed distribution, container image, Debian or RPM package.
         path: the file, or the folder of the metadata of an installed distribution.
         name: normalized.
-        version: as written; empty where there is none.
+        version: the version as written; empty if there is none.
         requires: what it depends on, in order.
         requires_dist: the same as its metadata write it, in order.
         extras: names of its extras.

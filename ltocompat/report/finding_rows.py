@@ -38,8 +38,8 @@ class FindingRow(Struct, frozen=True):
         modules: how many modules it holds for; 0 for the artifact or target as a whole.
         judged: how many modules of the artifact were judged: the most on any of the GPUs.
         message: what is wrong.
-        remedy: what to do.
-        evidence: the bytes that say so.
+        remedy: the fix.
+        evidence: the bytes that prove it.
         kernels: the first kernels of its modules, mangled; empty where they were not read.
         kernel_count: how many there are in ``kernel_modules``.
         kernel_modules: in how many of its modules kernels were read.

@@ -43,7 +43,7 @@ class Written(Struct, frozen=True):
     Attributes:
         path: where it lies.
         size: bytes of what was named; of a folder, of the files in it.
-        new_size: bytes of the new one.
+        new_size: bytes after the change.
         files: libraries that were changed.
         void: signatures that were left out.
     """

@@ -40,7 +40,7 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
         cause: why it happens, with the values; of the parts in ``[[ | ]]`` the first whose values
             are known stands, or none.
         fix: what to do about it.
-        check: a command that shows it.
+        check: a command that shows the cause.
         source: where the text was seen.
         also: IDs of other rules with the same text.
         beside: a pattern that has to be in the text, too.

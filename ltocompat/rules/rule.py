@@ -65,7 +65,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
         of_gpu: it is about the GPU, so that it holds in that GPU's row of ``require`` only.
         ignores_concatenated: a driver that fails it reads on as if concatenated entries were not
             there.
-        names_compiler: it compares with the release that compiled the code.
+        names_compiler: True if the requirement depends on the release that compiled the code.
         weighs_values: a value can change the verdict, so that sentences name what it has to be.
         driver_may_link: what every nvJitLink refuses may be linked by a driver.
         trial_decides: a trial link would replace what is unknown, or noted, by a certain verdict.
@@ -131,7 +131,7 @@ class Requirement(Struct, frozen=True, cache_hash=True):
         consequence: what happens otherwise, as the end of one; this and what follows are empty
             where the table of prose says them.
         remedy: what to do then.
-        evidence: the bytes that say so.
+        evidence: the bytes that prove it.
         doubt: what to say instead of the consequence where the verdict is unknown.
         short: the consequence in a few words, where a headline has no room for all of it.
         rule: ID of the rule that says so, which its family writes.
@@ -240,8 +240,8 @@ class Problem(BaseFinding, frozen=True, gc=False):
     family writes it, and its subject where that is the message.
 
     Attributes:
-        level: how loud it is; None: as its verdict is.
-        mend: a change of the wheel that may cure it; None where none is known.
+        level: its severity; None: the one of its verdict.
+        mend: a change of the wheel that may fix it; None if none is known.
     """
 
     level: Level | None = None

@@ -32,7 +32,7 @@ class Cut(Struct, frozen=True):
         data: its bytes.
         what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``bin``, or ``fatbin`` around an image
             whose bytes can't be read.
-        note: what a user should know of it, None when nothing.
+        note: a note for the user, else None.
     """
 
     data: bytes

@@ -21,8 +21,9 @@ class ArchFilter(Struct, frozen=True):
     """One architecture asked for.
 
     Attributes:
-        number: 90 of ``sm_90a``.
-        suffix: ``a`` of ``sm_90a``; it must be equal, so ``90`` does not match ``sm_90a``.
+        number: the number: 90 for ``sm_90a``.
+        suffix: the suffix: ``a`` for ``sm_90a``; it must be equal, so ``90`` does not match
+            ``sm_90a``.
         form: real, virtual or LTO; None for any.
     """
 
@@ -51,11 +52,11 @@ class ArchFilter(Struct, frozen=True):
 
 
 class ImageFilter(Struct, frozen=True):
-    """The images asked for; several values of one sort are alternatives, the sorts must all hold.
+    """A selection of images: any value of an attribute, and all attributes, must match.
 
     Attributes:
-        kinds: kinds asked for; empty for any.
-        archs: architectures asked for; empty for any.
+        kinds: kinds of images; empty for any.
+        archs: architectures; empty for any.
         made_by: releases (``12.4``), exact versions (``13.3.73``), names of tools or roles
             (``nvlink``, ``linker``) or ``unknown``; empty for any.
     """

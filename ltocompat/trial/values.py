@@ -126,7 +126,7 @@ _FAILED = ("refused", "crashed", "timed out")
 
 
 class Step(enum.StrEnum):
-    """The call of nvJitLink that a link came to."""
+    """The last call of nvJitLink that a link made."""
 
     CREATE = "create"
     ADD = "add"
@@ -148,8 +148,8 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
 
     Attributes:
         PLACE: the attribute that says where it failed.
-        outcome: how far it came.
-        step: the last call that was made; of a failure, the call that failed.
+        outcome: the outcome.
+        step: the last call; after a failure, the call that failed.
         code: what that call returned (0 is success); None of a crash.
         code_name: the code's name in the version that gave it, None where our table has none.
         log: the library's logs and what it printed, cut to ``TrialLimits.log_bytes``.
@@ -213,15 +213,16 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
     """The answer of nvJitLink or nvlink to a request.
 
     Attributes:
-        outcome: how far it came.
-        step: the last call that was made; of a failure, the call that failed.
-        input_name: of a failure while adding, the input that was refused.
+        outcome: the outcome.
+        step: the last call; after a failure, the call that failed.
+        input_name: the input that was refused, if adding it failed.
         unresolved: symbols that no input defines, as the log names them (it may stop at one).
         seconds: time in the library.
         output_size: bytes of the output, None without one.
         kernels_in_output: None without an output that can be read.
-        lost: kernels of the inputs that the output lacks.
-        registers: the most that a thread of one of these kernels takes; None without a kernel.
+        lost: kernels of the inputs that are missing from the output.
+        registers: the largest number of registers per thread among the kernels; None without a
+            kernel.
         release: version of the library that answered.
     """
 

@@ -92,8 +92,8 @@ class Side:
         saved: it comes from an earlier inspection.
         files: its files by their labels.
         sizes: bytes of each file that was read; None where nothing tells.
-        modules: how many there are.
-        images: how many there are.
+        modules: number of modules.
+        images: number of images.
         skipped: how many places were not read.
         complete: every file was read to its end.
         named: kinds of images of which at least one told its kernels.

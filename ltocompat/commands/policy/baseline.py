@@ -37,8 +37,8 @@ class Baseline(Struct, frozen=True):
 
     Attributes:
         source: the file; empty for none.
-        findings: the extents of each finding by its fingerprint: those of each artifact that it
-            was found in.
+        findings: the extents of each finding, by its fingerprint: one for each artifact that has
+            it.
     """
 
     source: str = ""

@@ -26,13 +26,13 @@ _VERSIONED = re.compile(r"(.*\S) ([0-9]{1,9}(?:\.[0-9]{1,9})*)", re.DOTALL)
 
 
 class ExtentPart(Struct, frozen=True, order=True):
-    """Modules with one verdict that ask for one thing.
+    """Modules with the same verdict and the same requirement.
 
     Attributes:
-        verdict: what is said of them.
-        modules: how many they are: 0 for an artifact as a whole, None for any number.
-        asked: the version or name that they ask for: ``driver 525.60.13``, ``sm_90``; empty for
-            none, ``*`` for whatever it is.
+        verdict: their verdict.
+        modules: number of modules: 0 for an artifact as a whole, None for any number.
+        asked: the version or name that they require: ``driver 525.60.13``, ``sm_90``; empty for
+            none, ``*`` for any.
     """
 
     verdict: Verdict

@@ -55,15 +55,16 @@ _INSTALLED = re.compile(r".*/(?:site|dist)-packages/(?P<inside>.+)", re.DOTALL)
 
 
 class FindingKey(Struct, frozen=True):
-    """The identity of a finding: two with the same are one.
+    """The identity of a finding: findings with equal keys are the same.
 
     Attributes:
         rule: ID of the rule.
-        distribution: name of the package without its version; of a loose file its path from the
-            folder of its project on.
-        member: files entered inside it, without versions, ``::`` between them; may be empty.
+        distribution: name of the package without its version; for a separate file, its path in its
+            project.
+        member: the path to the file inside the package, without versions, joined by ``::``; may be
+            empty.
         subject: what the finding is about.
-        route: ``load`` or ``link``; empty where modules have one way only.
+        route: ``load`` or ``link``; empty if each module has only one route.
         target: the keys of the deploy target, without its name and its GPUs.
     """
 

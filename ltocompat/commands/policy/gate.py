@@ -42,9 +42,9 @@ class Assessed(Struct, frozen=True):
 
     Attributes:
         standing: whether it counts.
-        fingerprint: what it is known by.
-        exception: why it is ignored or allowed, else None.
-        limits: what keeps exceptions that are about it from forgiving it, a clause each.
+        fingerprint: the key of the finding.
+        exception: the exception that covers the finding, else None.
+        limits: the reasons why other exceptions do not cover it, one clause each.
     """
 
     standing: Standing
@@ -58,11 +58,11 @@ class Audited(Struct, frozen=True):
 
     Attributes:
         checked: the result as ``check`` gives it.
-        result: the same, but for the levels of its findings: what counts is an error, what is
-            forgiven a note whose remedy says so, and ``forgiven``. The verdict stays.
-        assessed: what becomes of each finding, in their order.
-        failed: something counts.
-        undecided: nothing counts, and something that was asked for is not known.
+        result: the same with other levels: a finding that counts is an error; one that does not
+            count is a note, and ``forgiven`` says why. The verdict stays.
+        assessed: the assessment of each finding, in the same order.
+        failed: True if a finding counts.
+        undecided: True if no finding counts, but a required answer is unknown.
     """
 
     checked: Result

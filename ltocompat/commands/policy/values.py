@@ -18,10 +18,10 @@ _MOST_NAMED = 3  # kernels that an ignore is not about
 
 
 class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
-    """Findings that do not count: for a while, or for good.
+    """Findings that do not count, until a given day or always.
 
     Attributes:
-        expires: the last day on which it holds; None: it is allowed for good.
+        expires: the last day of the exception; None if it has no end date.
     """
 
     expires: dt.date | None = None
@@ -100,11 +100,11 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
     """The policy of a project for its releases.
 
     Attributes:
-        targets: where its releases go; none: only what holds on every target is judged.
-        prefix: what stands before the names of its tables in its file.
-        trial_auto: nvJitLinks at hand are asked about what is unknown without them.
-        here: the machine on which loading is judged; None where its driver is not asked.
-        exceptions: what does not count, for a while or for good.
+        targets: where its releases run; if empty, only rules for every target apply.
+        prefix: the prefix of its tables' names in its file.
+        trial_auto: True if installed nvJitLinks are tried for unknown verdicts.
+        here: the machine on which modules are loaded; None if its driver is not used.
+        exceptions: the exceptions, with or without an end date.
     """
 
     targets: tuple[Target, ...]

@@ -132,7 +132,7 @@ class ImageGroup(Struct):
 
     Attributes:
         file: the innermost file.
-        first: the first of them.
+        first: the first of these images.
         registered: as that of their modules.
         images: how many.
         stored: bytes that they take in the file.

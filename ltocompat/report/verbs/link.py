@@ -62,7 +62,7 @@ class LinkCost(Struct):
     """Links that gave an output, with one linker in one way.
 
     Attributes:
-        linker: who was asked.
+        linker: the linker.
         way: ``lto`` or ``plain``.
         times: seconds of each.
         kernels: in all outputs.

@@ -138,7 +138,7 @@ class Kernels:
 
         Args:
             judged: the modules, in their order, with their verdicts.
-            gpu: the GPU; None where the target names none.
+            gpu: the GPU; None if the target names none.
         """
         if gpu is None:
             return None

@@ -92,7 +92,7 @@ def values_of(target: Target, gpu: Gpu | None, linker: Release | None) -> Values
 
     Args:
         target: where the code is going, with one version of each part at most.
-        gpu: the GPU; None where the target names none.
+        gpu: the GPU; None if the target names none.
         linker: the release of the linker at hand; None where none is known.
     """
     kernel = target.driver.value if target.driver else None

@@ -58,7 +58,7 @@ def with_choices(
     Args:
         judged: the modules, with their verdicts.
         stem: gives the template of a kernel.
-        gpu: the GPU; None where the target names none.
+        gpu: the GPU; None if the target names none.
         single_link: all that can be linked is, so that nothing of it is a choice.
         may_have_more: what the package has besides is not known: sources, or bytes left unread.
     """

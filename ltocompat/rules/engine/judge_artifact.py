@@ -67,7 +67,7 @@ def results(
 
     Args:
         summary: the artifact.
-        target: where it is going.
+        target: the deploy target.
         wanted: the route; None judges each that its modules go.
     """
     return ArtifactJudge(summary, Engine()).results(target, wanted)
@@ -99,7 +99,7 @@ class ArtifactJudge:
         """The verdicts on the artifact: by GPU, then by route.
 
         Args:
-            target: where it is going.
+            target: the deploy target.
             wanted: the route; None judges each that its modules go.
             line: where a GPU has a result for each route, judge only that of this route; None: all.
         """
@@ -339,7 +339,7 @@ class JudgedVariant(Struct, frozen=True):
 
     Attributes:
         variant: the variant.
-        result: of it and all that is in no variant.
+        result: the verdict on it together with the files that belong to no variant.
         alone: of it by itself.
     """
 

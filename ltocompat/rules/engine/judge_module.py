@@ -30,7 +30,7 @@ def judge_loaded(case: Case, signature: ModuleSignature, trials: Trials) -> Modu
     """Judge a module that a driver loads.
 
     Args:
-        case: where it is going.
+        case: the target and GPU.
         signature: the module.
         trials: what linkers and drivers did with it.
     """

@@ -151,7 +151,7 @@ def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLI
 
     Args:
         machine: where it lies.
-        path: the file itself, behind all links.
+        path: the file itself, after all links are followed.
         via: how it was reached.
         tool: which linker it is to be.
 

@@ -32,7 +32,7 @@ class Loaded(Struct, frozen=True):
 
     Attributes:
         path: where the loader found it, in the loader's own spelling.
-        real: the file behind all links.
+        real: the file itself, after all links are followed.
         file: what is in it.
         loader: what brought it first, whose RPATH it inherits; None for the program.
     """

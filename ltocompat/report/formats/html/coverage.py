@@ -22,8 +22,8 @@ class _Column(Struct, frozen=True):
         arch: ``sm_90``, or ``next`` for the one after all that are known.
         name: the generation; empty where it isn't known.
         sass: number of modules by SASS.
-        ptx: by PTX.
-        link: by a link.
+        ptx: number of modules that serve it with PTX.
+        link: number of modules that are linked for it.
         driver: the least one there; empty where nothing serves or no floor is known.
     """
 
@@ -40,7 +40,7 @@ class Picture(Struct, frozen=True):
 
     Attributes:
         path: of the artifact.
-        modules: how many it has.
+        modules: number of its modules.
         runs: neighbouring architectures that are served alike.
     """
 

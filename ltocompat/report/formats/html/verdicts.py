@@ -23,7 +23,7 @@ class _Alike(Struct, frozen=True):
 
     Attributes:
         id: of the element that tells why.
-        result: the first of them.
+        result: the first of these results.
         cells: where they stand.
     """
 
