@@ -109,7 +109,7 @@ def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
     """How nvcc is told the GPU, the release that the GPU needs, and whether it is ``sm`` itself."""
     arch = values.get("gpu_sm") or _native(values) or "XY"
     code = f"-gencode arch=compute_{arch},code=sm_{arch}" if arch != "native" else "-arch=native"
-    note = " (XY: its compute_cap without the dot)" if arch == "XY" else ""
+    note = " (XY: compute_cap without the dot)" if arch == "XY" else ""
     found = {"gpu_arch": arch, "gencode": code, "gpu_note": note}
     if values.get("gpu_sm", "") == values.get("sm", "?").rstrip("af"):
         found["same_gpu"] = ""
