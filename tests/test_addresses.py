@@ -90,6 +90,8 @@ def test_python_refuses_to_write_to_an_address(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ltocompat.UsageError, match="is an address"):
         list(ltocompat.extract(FATBIN, output="s3://b/x"))
+    with pytest.raises(ltocompat.UsageError, match="is an address"):
+        list(ltocompat.link(FATBIN, arch="sm_90", output="s3://b/x"))
     assert not os.listdir(tmp_path)
 
 

@@ -161,6 +161,8 @@ def test_an_older_driver_is_named_beside_what_it_says() -> None:
     )
     crash = loaded(outcome=LoadOutcome.CRASHED, signal="SIGSEGV")
     assert driver_error(crash, Release(13, 0), Release(13, 5)) == "load: crashed (SIGSEGV)"
+    for driver, older in (((13, 4), True), ((13, 5), False), ((13, 6), False)):
+        assert ("is older" in driver_error(answer, Release(*driver), Release(13, 5))) == older
 
 
 def test_a_gpu_that_the_compiler_does_not_know_is_named() -> None:

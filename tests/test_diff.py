@@ -37,7 +37,7 @@ from ltocompat.model.diff import BREAKING, Metadata
 from ltocompat.model.image import HostBinary, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.records_v1.inspect import Inspect
-from ltocompat.model.requirement import LinkerFloor, Required, Service
+from ltocompat.model.requirement import NO_NVJITLINK, LinkerFloor, Required, Service
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
@@ -454,6 +454,17 @@ def test_a_floor_rises_when_either_end_of_it_does(
     ]
     assert change.breaking == ("nvjitlink-rose" if rose else None)
     assert change.count == 1
+
+
+def test_a_floor_beyond_all_known_linkers_is_above_each_of_them() -> None:
+    beyond = asks(nvjitlink=None, no_nvjitlink=NO_NVJITLINK)
+    none, some = asks(nvjitlink=None), asks(nvjitlink=linker("13.5"))
+    for old, new, rose in (
+        *((other, beyond, True) for other in (none, some)),
+        *((beyond, other, False) for other in (none, some)),
+    ):
+        (change,) = [c for c in every_move(old, new) if c.kind == "nvjitlink"]
+        assert change.breaking == ("nvjitlink-rose" if rose else None)
 
 
 def test_imports_rise_where_the_floor_of_links_does() -> None:

@@ -767,6 +767,9 @@ def test_a_fix_has_lines_of_no_ecosystem_that_the_text_does_not_prove(language: 
         ),
         ("pip install y, then export X=$(python -c 'f(1); g')/lib.", ""),
         ("See [[pip install {a}|export X={a}]].", "See export X=1."),
+        ("Run pip install y; or take B.", "Take B."),
+        ("run pip install y; or take B", "take B"),
+        ("Run pip install y.", ""),
     ],
 )
 def test_a_clause_goes_with_what_it_goes_on_with(text: str, left: str) -> None:

@@ -4,47 +4,64 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
+import hashlib
+import itertools
 import os
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
+import verdict_values
 
-from ltocompat.commands import audit, floor_setters
+from ltocompat.commands import audit, floor_setters, trials
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.init import _Drafting
 from ltocompat.commands.link import _reason
+from ltocompat.commands.options import SlimOptions
 from ltocompat.commands.policy import gate
-from ltocompat.commands.policy.values import NO_POLICY
+from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.draft import IgnoredFinding
+from ltocompat.commands.policy.extent import ANY_GPU, ExtentPart
+from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.selftest import _link
-from ltocompat.commands.survey import dataset
+from ltocompat.commands.slim import _packing
+from ltocompat.commands.survey import dataset, engine, fetch
+from ltocompat.commands.survey.http import FetchFailed
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.variants_of_files import _versions
+from ltocompat.facts.drivers import branch_cuda, driver_branches
 from ltocompat.files import first_bytes
 from ltocompat.files.archives import spool
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.files.output import name_beside
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import Release, SmArch, version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.linker import Tool
 from ltocompat.model.location import Location
-from ltocompat.model.target import System
+from ltocompat.model.target import ANY_TARGET, DriverVersion, System
+from ltocompat.model.verdict import Extent, Route, Verdict
 from ltocompat.packages.index_answers import IndexFile
 from ltocompat.packages.values import Kind
 from ltocompat.packages.wheel_name import WheelName
 from ltocompat.rules import shipped_needs
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
-from ltocompat.rules.catalogue import machine, package_contents
+from ltocompat.rules.catalogue import machine, package_contents, ptx
+from ltocompat.rules.engine import coverage, judge_artifact, paste_lines
+from ltocompat.rules.engine.findings import with_problems
 from ltocompat.rules.message_values import _driver_suffices
 from ltocompat.rules.picked import Found
+from ltocompat.rules.rule import Problem
 from ltocompat.scan import module_reader, weigh, workers
 from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.trial.values import Answer, LinkOutcome, Step
@@ -314,3 +331,246 @@ def test_a_table_of_a_target_is_named_where_the_file_has_it(
     for asked, told in ((target, named), (some(name="other"), False)):
         found = gate._with_table(finding, some(target=asked), policy)
         assert ("[tool.ltocompat.targets.prod]" in found.remedy) == told
+
+
+LEVELS = (Verdict.JIT, Verdict.UNDOCUMENTED, Verdict.UNKNOWN, Verdict.FAIL)
+
+
+@pytest.mark.parametrize("explained", [False, True])
+def test_a_verdict_counts_from_the_level_at_which_the_policy_fails(*, explained: bool) -> None:
+    for fail_on, verdict in itertools.product(LEVELS, (Verdict.OK, *LEVELS)):
+        findings = (verdict_values.finding(verdict),) if explained else ()
+        result = verdict_values.result(verdict, verdict_values.ONE, findings=findings)
+        policy = Policy(source="", targets=(), fail_on=fail_on)
+        (found,) = gate.audited([result], policy, Baseline())
+        assert found.failed == (verdict >= fail_on)
+        assert found.undecided == (verdict is Verdict.UNKNOWN and not found.failed)
+
+
+@pytest.mark.parametrize("gpus", [("sm_80",), (ANY_GPU,)])
+@pytest.mark.parametrize("target", ["prod", ANY_TARGET.name])
+def test_an_exception_names_the_gpus_that_it_is_for(gpus: tuple[str, ...], target: str) -> None:
+    extent = (ExtentPart(Verdict.OK, 2), ExtentPart(Verdict.FAIL, 1, "driver 550"))
+    finding = IgnoredFinding("PTX-01", "a.so", "PTX", "", target, gpus, extent, "it fails", "")
+    drawn = tomllib.loads("\n".join(finding.lines(dt.date(2027, 1, 31))))["audit"]["ignore"]
+    named = [*gpus] if gpus != (ANY_GPU,) else None if target == ANY_TARGET.name else []
+    assert [each.get("gpu") for each in drawn] == [named, named]
+    assert [(each["verdict"], each["modules"], each["asks"]) for each in drawn] == [
+        ("jit", 2, []),
+        ("fail", 1, ["driver 550"]),
+    ]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.OK, *LEVELS])
+def test_a_problem_around_an_artifact_is_of_all_its_modules(verdict: Verdict) -> None:
+    finding = verdict_values.finding(Verdict.UNKNOWN, rule="NJL-03")
+    kept = verdict_values.finding(Verdict.UNKNOWN, rule="LTO-01")
+    result = verdict_values.result(
+        Verdict.UNKNOWN, verdict_values.ONE, findings=(finding, kept), extent=Extent(3, 9)
+    )
+    found = with_problems(result, [Problem(verdict, "it is missing", rule="NJL-03")])
+    assert found.verdict is max(verdict, Verdict.UNKNOWN)
+    assert found.extent == Extent(0 if verdict >= Verdict.UNKNOWN else 3, 9)
+    assert {each.rule for each in found.findings} == {"NJL-03", "LTO-01"}
+    assert "it is missing" in {each.message for each in found.findings}
+    assert with_problems(result, ()) == result
+
+
+def test_levels_of_compression_are_from_1_to_19() -> None:
+    for level in range(-1, 102):
+        with contextlib.nullcontext() if 1 <= level <= 19 else pytest.raises(UsageError):
+            packing = _packing(SlimOptions(paths=("x",), output="y", pack=f"{level}"))
+            assert packing is not None
+            assert packing.level == level
+
+
+@pytest.mark.parametrize("digest", [None, "right", "wrong"])
+def test_metadata_have_the_digest_that_the_index_says(
+    monkeypatch: Patch, digest: str | None
+) -> None:
+    data = b"Metadata-Version: 2.1\nName: a\nVersion: 1.0\n"
+    known = {"right": hashlib.sha256(data).hexdigest(), "wrong": "0" * 64}
+    wheel = some(has_metadata=True, source="https://x.example/a.whl", metadata_sha256=None)
+    wheel.metadata_sha256 = known.get(digest or "")
+    http = some(page=lambda *_: some(data=data))
+    read = list[bytes]()
+    monkeypatch.setattr(fetch, "read_metadata", lambda told, _: read.append(told))
+    with pytest.raises(FetchFailed) if digest == "wrong" else contextlib.nullcontext():
+        fetch.fetch_metadata(wheel, http, some(), some())
+    assert read == [data] * (digest != "wrong")
+    assert fetch.fetch_metadata(some(has_metadata=False), http, some(), some()) is None
+
+
+def test_the_release_that_runs_is_named_once_for_a_target_and_gpu(monkeypatch: Patch) -> None:
+    asked = list[tuple[object, ...]]()
+
+    def newest(*words: object) -> str:
+        asked.append(words)
+        return "1.5"
+
+    monkeypatch.setattr(audit, "Audited", SimpleNamespace)
+
+    def failing(name: str = "a 2.0", system: str = "linux", **facts: object) -> Any:  # noqa: ANN401
+        target = some(name="prod", system=some(name=system))
+        target.driver = some(values=[some(numbers=(580, 65, 6)), some(numbers=(570, 86))])
+        gpu = verdict_values.H100
+        result = some(verdict=Verdict.FAIL, distribution=name, target=target, gpu=gpu)
+        return some(result=some(**(vars(result) | facts)))
+
+    silent = [
+        failing(""),
+        failing(system="windows"),
+        failing(gpu=None),
+        failing(verdict=Verdict.UNKNOWN),
+        failing(target=some(name="x", driver=None, system=some(name="linux"))),
+        Skipped(Location("x"), "it is cut off"),
+    ]
+    records = [*silent, failing(), failing(), failing("b 1.0"), failing()]
+    told = [
+        each
+        for each in audit._with_releases(records, some(newest=newest), "d")
+        if each not in records
+    ]
+    assert [getattr(each, "message", "") for each in told] == [
+        f"1.5 is the newest release of {name} in 'd' whose code runs on prod (h100)"
+        for name in "ab"
+    ]
+    assert [words[:4] for words in asked] == [
+        ("a", "driver", ["sm_90"], (570, 86, 0)),
+        ("b", "driver", ["sm_90"], (570, 86, 0)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("toolkits", "wheel", "verdict"),
+    [
+        (["12.4 PATH"], None, None),
+        (["12.4 PATH", "12.4 CUDA_HOME"], "12.4.127", None),
+        (["12.4 PATH", "12.6 CUDA_HOME"], None, Verdict.OK),
+        (["12.4 PATH", "13.0 CUDA_HOME"], None, Verdict.UNKNOWN),
+        (["12.4 PATH", "13.0 /usr/local/cuda"], None, None),  # nobody chose that one
+        (["12.4 PATH", " CUDA_HOME"], None, None),
+        ([], "12.4.127", None),
+        (["12.4 PATH"], "12.6.20", Verdict.OK),
+        (["12.4 PATH"], "13.0.48", Verdict.UNKNOWN),
+    ],
+)
+def test_toolkits_are_in_conflict_where_their_releases_differ(
+    toolkits: list[str], wheel: str | None, verdict: Verdict | None
+) -> None:
+    pairs = (toolkit.split(" ") for toolkit in toolkits)
+    found = [some(version=version or None, root="/c", reached=(way,)) for version, way in pairs]
+    wheels = [some(name="nvidia-cuda-nvcc-cu12", version=wheel, folder="/s")] if wheel else []
+    environment = some(toolkits=found, wheels=wheels, conda=None)
+    problems = [*machine.toolkits_in_conflict.function(environment)]
+    assert [problem.verdict for problem in problems] == ([] if verdict is None else [verdict])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "user", "container", "verdict"),
+    [
+        ("580.65.06", "580.65.06", False, None),
+        ("580.65.06", "575.51.02", False, Verdict.FAIL),
+        ("580.65.06", "590.44.01", False, Verdict.UNKNOWN),
+        (None, "580.65.06", True, Verdict.UNKNOWN),
+        (None, "580.65.06", False, None),
+    ],
+)
+def test_both_halves_of_a_driver_are_of_one_version(
+    kernel: str | None, user: str, container: str, verdict: Verdict | None
+) -> None:
+    driver = kernel and some(version=DriverVersion(version_numbers(kernel)), source="s")
+    own = some(
+        version=DriverVersion(version_numbers(user)), real="/l", stub=False, is_compat_package=False
+    )
+    facts = some(kernel_driver=driver, user_driver=own, container=container)
+    facts.wsl2 = facts.jetson = False
+    problems = [*machine.driver_halves_differ.function(facts)]
+    assert [problem.verdict for problem in problems] == ([] if verdict is None else [verdict])
+
+
+def test_an_answer_of_a_lost_worker_is_a_row_and_of_a_lost_cluster_the_end(
+    monkeypatch: Patch,
+) -> None:
+    class Killed(Exception):
+        pass
+
+    monkeypatch.setattr(engine, "extra", lambda _: some(KilledWorker=Killed))
+    rows = some(failed=lambda kind, reason, _, *, passing: (kind, reason, passing))
+    monkeypatch.setattr(engine, "RowMaker", lambda *_: rows)
+
+    def told(status: str, raised: Exception, answer: bytes = b"") -> Any:  # noqa: ANN401
+        future = some(status=status, exception=lambda: raised)
+        return engine._decoded(future, answer, some(), some(facts=None))
+
+    assert told("finished", Killed(), msgspec.msgpack.encode(Surveyed())) == Surveyed()
+    assert told("finished", Killed())[1].startswith("its worker's answer can't be read")
+    assert told("error", ValueError("x")) == ("worker", "its worker failed: ValueError: x", True)
+    assert told("error", Killed())[1].startswith("several workers died")
+    with pytest.raises(LtocompatError, match="the cluster is gone"):
+        told("cancelled", Killed())
+
+
+def test_a_failure_of_the_network_is_one_short_sentence() -> None:
+    assert len(str(FetchFailed("x" * 100_000, passing=True))) < 10_000
+
+
+def test_a_loss_of_kernels_has_a_module_as_its_example() -> None:
+    group = some(example=Location("a.so"), places=(Location("a.so"), Location("b.so")))
+    lost = coverage.KernelCoverage(SmArch(80), 3, ("f",), (group,), ())
+    for found in (lost, msgspec.structs.replace(lost, missing=())):
+        case = some(gpu=verdict_values.H100)
+        (finding,) = coverage.findings_of_coverage(case, (), found)
+        assert finding.example == (group.example if found.missing else None)
+        assert finding.message.startswith("2 of 3 kernels that are for sm_80 have code for sm_90")
+        assert (finding.places, finding.kernels) == (group.places * bool(found.missing), ("f",))
+        assert [*coverage.findings_of_coverage(some(gpu=None), (), found)] == []
+    assert [*coverage.findings_of_coverage(case, (), msgspec.structs.replace(lost, lost=()))] == []
+
+
+def test_a_variant_is_not_held_against_what_is_only_compiled() -> None:
+    findings = [verdict_values.finding(each, rule=f"{each}") for each in (*LEVELS, *LEVELS)]
+    result = some(findings=findings, verdict=Verdict.FAIL)
+    judged = some(variant=some(name="cu12", version=None), result=result)
+    found = judge_artifact._verdict(judged, serves=True, decides=False)
+    assert found.rules == ("undocumented", "unknown", "fail")
+
+
+@pytest.mark.parametrize(
+    ("isa", "told"),
+    [
+        (None, "can't be read"),
+        ("7.9", "no such version"),  # 8.0 came after 7.8
+        ("1.9", "no such version"),
+        ("99.0", "newer than the tables"),
+        ("x", "no such version"),
+    ],
+)
+def test_a_version_of_ptx_is_unknown_for_a_reason(isa: str | None, told: str) -> None:
+    assert told in ptx._doubt(some(isa=isa))
+
+
+def test_a_line_of_drivers_ends_before_the_branch_that_serves_no_more() -> None:
+    services = verdict_values.required().services
+    served = next(each for each in services if each.driver)
+    branches = driver_branches()
+    for last, later in itertools.pairwise([*branches[branches.index(580) :], None]):
+        ended = msgspec.structs.replace(served, last_driver=DriverVersion((last or 0,)))
+        lines = [*paste_lines._driver_lines(verdict_values.required(), [ended])]
+        conda, container = [(line.where, line.text) for line in lines]
+        below = (
+            ("", "")
+            if later is None
+            else (f",<{branch_cuda(later)}", f",cuda<{branch_cuda(later)}")
+        )
+        assert conda == ("conda", f"__cuda >=13.0{below[0]}")
+        assert container == ("container", f"NVIDIA_REQUIRE_CUDA=cuda>=13.0{below[1]}")
+
+
+def test_linkers_are_asked_only_where_a_verdict_is_unknown(monkeypatch: Patch) -> None:
+    asked = list[object]()
+    monkeypatch.setattr(trials, "unknown_on", lambda *words: asked.append(words))
+    found, goals = [some(path="a"), Failure("missing", "b")], [verdict_values.ONE]
+    settled = trials.Trials.settled(some(), found, goals, some(), Route.LINK)
+    assert [*settled] == found
+    assert asked == [(found[0], goals, Route.LINK)]

@@ -125,15 +125,18 @@ def test_two_runs_never_write_at_once(tmp_path: Path, made: tuple[Dataset, list[
         DatasetWriter(str(tmp_path), question)
 
 
-@pytest.mark.parametrize("missing", ["pyarrow", "urllib3"])
+@pytest.mark.parametrize(
+    ("missing", "jobs"), [("pyarrow", "1"), ("urllib3", "1"), ("distributed", "2")]
+)
 def test_without_the_extra_one_sentence_says_what_to_install(
     missing: str,
+    jobs: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    code = run_line(["survey", "http://127.0.0.1:9/simple", "-o", str(tmp_path), "--jobs", "1"])
+    code = run_line(["survey", "http://127.0.0.1:9/simple", "-o", str(tmp_path), "--jobs", jobs])
     assert code == 4
     (line,) = capsys.readouterr().err.splitlines()
     assert "pip install 'ltocompat[survey]'" in line

@@ -98,13 +98,13 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
 def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     """The links that ``link`` makes; it raises the same errors."""
+    output = options.output
+    if output is not None:
+        refuse_address(output, "output")
     linkers = _linkers(options.linkers, install_missing=options.install_linkers)
     target = SmArch.parse(options.arch) if options.arch else None
     settings = options.settings
     places = [Location.parse(os.fspath(place)) for place in options.places]
-    output = options.output
-    if output is not None:
-        refuse_address(output, "output")
     if options.each:
         if output is not None:
             raise UsageError("-o writes one link's result; leave out --each, or -o")

@@ -44,10 +44,10 @@ from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, batches_of_view
 from ltocompat.targets.arch_list import arch_list
 
-_LEVELS = {"size": 19, "balance": 5}
-"""Levels of Zstandard by which NVIDIA's own tools pack in these modes, byte for byte."""
+# Beyond 19 frames need larger windows than those that NVIDIA's tools write.
+_LEVELS = {"size": 19, "balance": 5, **{f"{level}": level for level in range(1, 20)}}
+"""Levels of Zstandard; by those of its modes NVIDIA's own tools pack, byte for byte."""
 _SOURCE = "slim"
-_HIGHEST = 19  # beyond it frames need larger windows than those that NVIDIA's tools write
 _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 
 
@@ -159,8 +159,8 @@ def _packing(options: SlimOptions) -> Packing | None:
             raise UsageError("--to-zstd chooses the compression of --pack; add --pack size")
         return None
     text = str(options.pack)
-    level = _LEVELS.get(text) or (int(text) if text.isdecimal() and len(text) < 3 else 0)
-    if not 1 <= level <= _HIGHEST:
+    level = _LEVELS.get(text)
+    if level is None:
         raise UsageError(f"--pack accepts size, balance or a level from 1 to 19, not {text[:40]!r}")
     return Packing(level, options.to_zstd)
 

@@ -73,8 +73,8 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     for name, derive in _DERIVED.items():
         if name in found:
             found |= _parts(name, derive(found[name]))
-    found = _of_driver_cuda(found)
-    found |= _made_with(found) | _host_compiler(found) | _package(found) | _of_gpu(found)
+    found = _made_with(_of_driver_cuda(found))
+    found |= _host_compiler(found) | _package(found) | _of_gpu(found)
     if len(found.get("symbol", "")) > _LONG_NAME:
         found["symbol"] = f"{found['symbol'][:_LONG_NAME]}..."
     if _has_code_for_gpu(found):
@@ -171,8 +171,8 @@ def _of_cuda(text: str) -> dict[str, str]:
     return known
 
 
-def _made_with(values: Mapping[str, str]) -> dict[str, str]:
-    """The CUDA release that the code was made with, as far as the text tells and it can be so.
+def _made_with(values: dict[str, str]) -> dict[str, str]:
+    """Add the CUDA release that made the code, as far as the text tells and it can be so.
 
     What a text calls its toolkit is often that of the driver: a release no newer than the driver's
     has not made what the driver calls too new.
@@ -181,8 +181,8 @@ def _made_with(values: Mapping[str, str]) -> dict[str, str]:
     for name in ("nvcc", "toolkit", "torch", "said"):
         made = values.get(name)
         if made and (driver is None or Release.parse(made) > Release.parse(driver)):
-            return {"made": made, **_parts("made", _of_cuda(made))}
-    return {}
+            return {**values, "made": made, **_parts("made", _of_cuda(made))}
+    return values
 
 
 def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:

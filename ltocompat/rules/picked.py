@@ -37,11 +37,11 @@ def every(environment: Environment, library: str, way: str) -> list[Found]:
         Found(
             Release.parse(pick.version),
             pick.version,
-            pick.real or pick.path,
+            pick.real,
             f"{way} ({pick.found_by})",
         )
         for pick in environment.picked(library, way)
-        if pick.version and pick.path
+        if pick.version and pick.real
     ]
 
 

@@ -228,7 +228,7 @@ _VERSION_BY_BUILTINS = "builtins beside it"
 @rule("ENV-07")
 def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Problem]:
     """NVRTC opens the builtins of exactly its own minor."""
-    found = {pick.real for pick in environment.picks if pick.library == "nvrtc" and pick.real}
+    found = {pick.real for pick in environment.picks}
     for compiler in environment.compilers:
         release = compiler.release
         if compiler.library != "nvrtc" or compiler.path not in found or release is None:
