@@ -166,7 +166,7 @@ def test_of_several_entries_the_one_is_picked_that_was_measured(release: str) ->
         (("sm_101",), 110, "sm_101"),
         (("sm_72",), 75, SelectionFailure.NOT_FOR_GPU),
         (("sm_70",), 75, "sm_70"),
-        (("sm_80",), 87, "sm_80"),
+        (("sm_80",), 87, SelectionFailure.NOT_FOR_GPU),
         (("lto_80",), 90, SelectionFailure.LTO_ONLY),
         (("lto_80", "sm_75"), 90, SelectionFailure.NOT_FOR_GPU),
         ((), 90, SelectionFailure.EMPTY),
@@ -260,6 +260,12 @@ def test_sass_of_a_gpu_that_never_was_a_pair_of_tegra_and_desktop_runs_on_it() -
     for row in gpus.sms():
         assert runs(SmArch(row.number), row.number)
         assert compiles(SmArch(row.number, "", ArchForm.VIRTUAL), row.number)
+
+
+def test_an_integrated_gpu_runs_no_sass_of_a_discrete_one() -> None:
+    for code in gpus.sms():
+        taken = [row for row in gpus.sms() if row.tegra and runs(SmArch(code.number), row.number)]
+        assert not taken or code.tegra, code.number
 
 
 def test_an_image_without_an_entry_header_is_linked_as_it_is() -> None:

@@ -129,7 +129,7 @@ def test_what_some_gpu_takes_is_not_dead(archs: str) -> None:
 
 
 @every(
-    "archs", ["sm_90 sm_90a", "sm_100 sm_100a sm_103 sm_107", "sm_80 sm_90 compute_80 compute_90"]
+    "archs", ["sm_90 sm_90a", "sm_100 sm_100a sm_103 sm_107", "sm_90 sm_100 compute_90 compute_100"]
 )
 def test_what_another_image_hides_from_every_gpu_is_never_taken(archs: str) -> None:
     assert advice(*archs.split()) == {"never-taken": 1}

@@ -45,7 +45,8 @@ def runs(code: SmArch, gpu: int) -> bool:
     """Return whether SASS of an architecture runs on a GPU of a capability ``gpu`` (90 for 9.0).
 
     It runs on the same major with no older minor; ``a`` on this one only; ``f`` on its family.
-    Source: CUDA C++ programming guide, binary compatibility; nvcc guide 5.1; for Tegra link trials.
+    Source: CUDA C++ programming guide, binary compatibility ("not supported for Tegra"); nvcc guide
+    5.1; for Tegra link trials; for Orin jax pull request 40492, vllm 19328, mmdeploy 601.
     """
     if code.suffix:
         return compiles(code, gpu)
@@ -54,8 +55,9 @@ def runs(code: SmArch, gpu: int) -> bool:
         return True
     if mine // 10 != number // 10 or mine > number:
         return False
-    # Before 8.x, code of an integrated GPU and of a discrete one are not exchangeable.
-    return number >= 80 or gpus.is_tegra(mine) == gpus.is_tegra(number)
+    # Orin refuses code of discrete GPUs; whether these refuse Orin's code was not measured.
+    integrated = gpus.is_tegra(number)
+    return gpus.is_tegra(mine) == integrated or (number >= 80 and not integrated)
 
 
 def compiles(code: SmArch, gpu: int) -> bool:

@@ -33,13 +33,14 @@ _AMPERE = 8
 
 
 @rule("SASS-02")
-def sass_across_tegra(image: ImageSignature, gpu: Gpu, _: Route) -> str | None:
+def sass_across_tegra(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS of discrete GPUs and of integrated ones (Tegra) is not interchangeable."""
     arch = image.arch
     if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
         return None
     mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
-    if mine // 10 != number // 10 or mine > number or runs(arch, number):
+    takes = runs(arch, number) or (route is Route.LINK and image_helpers.links(image, gpu))
+    if mine // 10 != number // 10 or mine > number or takes:
         return None
     sort = "integrated" if gpus.is_tegra(mine) else "discrete"
     other = "an integrated" if gpus.is_tegra(number) else "a discrete"
@@ -48,7 +49,7 @@ def sass_across_tegra(image: ImageSignature, gpu: Gpu, _: Route) -> str | None:
 
 @rule("SASS-02")
 def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
-    """SASS of 8.x that crosses to or from a Tegra works without a promise."""
+    """SASS of an Orin runs on another one, or on discrete GPUs of 8.x, without a promise."""
     gpu = subject.gpu.arch.number
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if image.arch is None or image.arch.number == gpu:
