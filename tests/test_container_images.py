@@ -22,7 +22,7 @@ from samples import FOLDER
 from ltocompat import audit, check, diff, inspect, weigh
 from ltocompat.cli import run
 from ltocompat.commands.policy.gate import Audited
-from ltocompat.facts import drivers
+from ltocompat.facts import drivers, table
 from ltocompat.files.archives.image_path import of_platform
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.image import Module, Skipped
@@ -208,8 +208,11 @@ def test_a_tar_that_only_begins_as_an_image_is_a_tar(tmp_path: Path) -> None:
     assert package_of(path) is None
 
 
+GPUS = "NVIDIA_VISIBLE_DEVICES=all"
+
+
 def image(folder: Path, *env: str, cubin: bytes = CUBIN_13_5) -> str:
-    config = {"os": "linux", "architecture": "amd64", "config": {"Env": list(env)}}
+    config = {"os": "linux", "architecture": "amd64", "config": {"Env": [GPUS, *env]}}
     return written(folder, oci_layout([archive({APP: cubin})], config))
 
 
@@ -270,6 +273,11 @@ def test_a_line_that_is_missing_or_keeps_out_drivers_is_noted(tmp_path: Path) ->
         (problem,) = judged(image(tmp_path, *env))
         assert (problem.rule, problem.verdict) == ("PKG-19", Verdict.OK)
         assert "NVIDIA_REQUIRE_CUDA=cuda>=13.0" in problem.remedy
+    for env in ([], ["NVIDIA_VISIBLE_DEVICES=void"], ["NVIDIA_DRIVER_CAPABILITIES=all"]):
+        config = {"os": "linux", "config": {"Env": ["NVIDIA_REQUIRE_CUDA=cuda>=13.0", *env]}}
+        (problem,) = judged(written(tmp_path, oci_layout([archive({APP: CUBIN_13_5})], config)))
+        assert "pyxis" in problem.message  # enroot issue 205
+        assert "NVIDIA_VISIBLE_DEVICES=all" in problem.remedy
 
 
 def test_a_line_that_can_not_be_read_leaves_it_open(tmp_path: Path) -> None:
@@ -393,7 +401,7 @@ def test_cuda_compat_in_an_image_is_in_front_of_older_branches(
 @pytest.mark.parametrize("asked", ["11.8", "12.6"])
 def test_beside_cuda_compat_a_line_on_drivers_is_no_mistake(tmp_path: Path, asked: str) -> None:
     """Images of NVIDIA ask for an old driver and bring cuda-compat for servers, which it lifts."""
-    config = {"config": {"Env": [f"NVIDIA_REQUIRE_CUDA=cuda>={asked}"]}}
+    config = {"config": {"Env": [GPUS, f"NVIDIA_REQUIRE_CUDA=cuda>={asked}"]}}
     lib = {"usr/local/cuda-12.9/compat/libcuda.so.575.51.03": shared("libcuda.so.1")}
     verdicts = []
     for files in ({APP: CUBIN_12_4}, {APP: CUBIN_12_4} | lib):
@@ -556,11 +564,63 @@ def test_what_is_wrong_with_cuda_compat_lies_in_its_library(tmp_path: Path) -> N
 
 def test_an_image_of_windows_is_not_held_to_drivers_of_linux(tmp_path: Path) -> None:
     """NVIDIA's container tools, which read these variables, are of Linux."""
-    for system, expected in (("linux", ["PKG-19"]), ("windows", [])):
+    for system, expected in (("linux", {"PKG-19"}), ("windows", set[str]())):
         data = oci_layout([archive({APP: CUBIN_12_4})], {"os": system, "architecture": "amd64"})
         results = check(written(tmp_path, data), "driver=580.65.06,gpu=a100")
-        rules = [each.rule for r in results for each in r.findings]
-        assert [rule for rule in rules if rule in ("PKG-16", "PKG-19")] == expected
+        rules = {each.rule for r in results for each in r.findings}
+        assert rules & {"PKG-16", "PKG-19"} == expected
+
+
+@pytest.mark.parametrize("arch", ["amd64", "arm64", ""])
+@pytest.mark.parametrize("system", ["linux", "linux-aarch64", ""])
+def test_an_image_for_another_processor_fails_where_the_target_names_its_system(
+    tmp_path: Path, arch: str, system: str
+) -> None:
+    """nvidia-docker issue 1519: an image for linux/amd64 on a Jetson."""
+    data = oci_layout([archive({APP: CUBIN_12_4})], {"os": "linux", "architecture": arch})
+    keys = ["driver=580.65.06,gpu=a100", *([f"os={system}"] if system else [])]
+    found = check(written(tmp_path, data), ",".join(keys))
+    told = {e.rule for r in found for e in r.findings if "exec format error" in e.message}
+    other = {"linux": "arm64", "linux-aarch64": "amd64"}.get(system)
+    assert told == ({"ENV-01"} if arch and arch == other else set())
+
+
+@pytest.mark.parametrize("version", ["470.82.01", "580.65.06", "610.43.02"])
+def test_a_libcuda_in_a_folder_of_the_system_keeps_wsl_from_starting_an_image(
+    tmp_path: Path, version: str
+) -> None:
+    """nvidia-container-toolkit issues 289 and 371, whatever the version of either driver is."""
+    lib = {f"usr/lib/x86_64-linux-gnu/libcuda.so.{version}": shared("libcuda.so.1")}
+    path = written(tmp_path, oci_layout([archive({APP: CUBIN_12_4} | lib)]))
+    for system, expected in (("wsl2", True), ("linux", version > "580.65.06")):
+        found = check(path, f"driver=580.65.06,gpu=a100,os={system}")
+        told = [e for r in found for e in r.findings if (e.rule, e.level) == ("PKG-23", "warning")]
+        assert [e.verdict for e in told] == ([Verdict.UNKNOWN] if expected else [])
+        assert ("file exists" in "".join(e.message for e in told)) is (system == "wsl2")
+
+
+def test_a_libcuda_of_a_branch_without_facts_is_told_in_front_of_another_driver(
+    tmp_path: Path,
+) -> None:
+    """nixpkgs issue 45734: libcuda 390.25 in a folder of LD_LIBRARY_PATH, and driver 390.67."""
+    folder = "nix/store/x-nvidia-x11-390.25-4.14.32/lib"
+    lib = {f"{folder}/libcuda.so.390.25": shared("libcuda.so.1"), APP: CUBIN_12_4}
+    config = {"os": "linux", "config": {"Env": [f"LD_LIBRARY_PATH=/{folder}"]}}
+    path = written(tmp_path, oci_layout([archive(lib)], config))
+    for driver, differs in (("390.67", True), ("390.25", False)):
+        found = [e for r in check(path, f"driver={driver},gpu=gtx1080ti") for e in r.findings]
+        assert any("803" in e.message for e in found if e.rule == "PKG-23") is differs
+
+
+def test_an_empty_libcuda_of_a_committed_container_is_told(tmp_path: Path) -> None:
+    """WSL issue 8274: docker commit keeps an empty file where the driver's was mounted."""
+    for row in table("driver_folders")["system"] + table("driver_folders")["driver"]:
+        folder = row["folder"].replace("*", "x86_64").replace("[0-9]", "5").lstrip("/")
+        files = {APP: CUBIN_12_4, f"{folder}/libcuda.so": b""}
+        path = written(tmp_path, oci_layout([archive(files)]))
+        results = check(path, "driver=580.65.06,gpu=a100")
+        (found,) = (e for r in results for e in r.findings if e.rule == "PKG-23")
+        assert (found.verdict, "docker commit" in found.message) == (Verdict.UNKNOWN, True)
 
 
 def test_what_an_image_says_of_drivers_is_compared_with_that_of_another(tmp_path: Path) -> None:

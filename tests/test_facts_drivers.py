@@ -113,3 +113,32 @@ def test_the_compat_table_follows_its_rule() -> None:
         assert built_from is not None
         rule = "native" if built_from == base else "usable" if built_from > base else "none"
         assert drivers.compat_use(package, base) == rule, (package, base)
+
+
+@pytest.mark.parametrize(
+    ("folder", "known"),
+    [
+        ("/usr/lib/x86_64-linux-gnu", True),
+        ("/usr/lib/aarch64-linux-gnu/nvidia", True),
+        ("/usr/lib/aarch64-linux-gnu/tegra", True),
+        ("/usr/lib/x86_64-linux-gnu/nvidia/current", True),
+        ("/usr/lib/nvidia-384", True),
+        ("/usr/local/nvidia/lib64", True),
+        ("/usr/lib64-nvidia", True),
+        ("/usr/lib/wsl/lib", True),
+        ("/run/opengl-driver/lib", True),
+        ("/nix/store/x-nvidia-x11-550.90.07-6.6.40/lib", True),
+        ("/.singularity.d/libs", True),
+        ("/usr/local/glibc/usr/lib", True),
+        ("/opt/nvidia/current/usr/lib64", True),
+        ("/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla", True),
+        ("/run/nvidia/driver/usr/lib/x86_64-linux-gnu", True),
+        ("/usr/local/cuda-12.9/compat", False),
+        ("/usr/lib/nvidia-cuda-toolkit", False),
+        ("/usr/lib/python3/dist-packages/nvidia/cuda_runtime/lib", False),
+        ("/opt/app", False),
+    ],
+)
+def test_the_folders_of_drivers_on_hosts_and_in_containers(folder: str, known: bool) -> None:
+    assert drivers.is_driver_folder(folder) is known
+    assert drivers.in_driver_folders(f"{folder}/libcuda.so.1") is known

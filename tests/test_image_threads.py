@@ -57,7 +57,8 @@ def image(thread: dict[str, Any]) -> bytes:
             info = tarfile.TarInfo(path.lstrip("/"))
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data))
-    config = {"os": "linux", "architecture": "amd64", "config": {"Env": thread.get("env", [])}}
+    config = {"os": "linux", "config": {"Env": thread.get("env", [])}}
+    config["architecture"] = thread.get("arch", "amd64")
     return oci_layout([out.getvalue()], config)
 
 
@@ -80,7 +81,7 @@ def test_one_command_says_what_ended_each_thread(
         capsys.readouterr()
         if (told and failed and cured) is ("missed" in thread):
             wrong.append((thread["address"], code, told, failed, cured, text))
-    assert len(THREADS) == 42
+    assert len(THREADS) == 53
     assert not wrong
 
 

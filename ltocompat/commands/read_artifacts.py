@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.commands.options import StrPath, SummaryOptions, named
+from ltocompat.facts.drivers import is_driver_folder
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import names_image
@@ -285,8 +286,6 @@ def may_be_linked(view: ByteView) -> bool:
 _LIBCUDA = re.compile(r"(.*)/libcuda\.so\.([0-9]{3}(?:\.[0-9]{1,4}){1,2})")
 _COMPAT = re.compile(r"/usr/local/cuda[^/]*/compat/?")
 """Where NVIDIA's tools look for cuda-compat (libnvidia-container, src/nvc_container.c)."""
-_BESIDE = re.compile(r"/(?:usr/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?")
-"""Where they put the host's libcuda: one of the image is beside it, not in front of it."""
 
 
 def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
@@ -302,6 +301,7 @@ def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
         summary.groups = of_toolkit(summary.groups, package.name, package.version)
         summary.starts_on = package.starts_on
         summary.searched += package.searched
+        summary.platform = "".join(package.platforms) if package.kind == Kind.IMAGE else ""
         if package.kind == Kind.IMAGE:
             _add_libcuda(summary)
 
@@ -311,9 +311,10 @@ def _add_libcuda(summary: ArtifactSummary) -> None:
     found = [(_LIBCUDA.fullmatch(host.place.innermost), host.place) for host in summary.hosts]
     named = [(m[1], place, version_numbers(m[2])) for m, place in found if m]
     named.sort(key=lambda each: each[2])
-    listed = {folder for folder in summary.searched if not _BESIDE.fullmatch(folder)}
+    # Where the tools put the host's libcuda, one of the image is beside it, not in front of it.
+    listed = {folder for folder in summary.searched if not is_driver_folder(folder, "system")}
     front = [place for folder, place, _ in named if folder in listed]
     compat = front or [place for folder, place, _ in named if _COMPAT.match(f"{folder}/")]
-    own = [place for folder, place, _ in named if _BESIDE.fullmatch(folder)]
+    own = [place for folder, place, _ in named if is_driver_folder(folder, "system")]
     summary.compat, summary.own_driver = (each[-1] if each else None for each in (compat, own))
     summary.compat_listed = bool(front) or any(map(_COMPAT.fullmatch, listed))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import posixpath
 import re
+from fnmatch import fnmatchcase
 from operator import itemgetter
 
 from msgspec import Struct
@@ -284,3 +286,20 @@ def errors_called(word: str) -> tuple[CudaError, ...]:
         known = (*rows(CudaError), *rows(CudaError, "runtime_errors.error"))
         return tuple(error for error in known if error.number == int(word))
     return tuple(_errors_by_name().get(_spelled(word), ()))
+
+
+def is_driver_folder(folder: str, kind: str = "") -> bool:
+    """Return whether installers, or what mounts a driver, put libcuda into a folder.
+
+    Args:
+        folder: its path, without a slash at its end.
+        kind: only those of the system (``system``), or of a driver alone (``driver``).
+    """
+    arrays = table("driver_folders")
+    found = itertools.chain.from_iterable([arrays[kind]] if kind else arrays.values())
+    return any(fnmatchcase(folder, row["folder"]) for row in found)
+
+
+def in_driver_folders(*paths: str) -> bool:
+    """Return whether all these files lie in such folders."""
+    return all(is_driver_folder(posixpath.dirname(path)) for path in paths)

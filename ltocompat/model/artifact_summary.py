@@ -117,6 +117,7 @@ class ArtifactSummary(Struct):
             its programs run may serve where the images don't.
         starts_on: variables of a container image, each with the condition on drivers that keeps it
             from starting elsewhere.
+        platform: of a container image, ``linux_arm64``; empty where it says none.
         compat: the libcuda of the cuda-compat in it, ``libcuda.so.580.95.05``, which NVIDIA's
             container tools put in front of drivers of older branches, or that of a driver in a
             folder that its loader searches; None for none.
@@ -140,6 +141,7 @@ class ArtifactSummary(Struct):
     variants: tuple[Variant, ...] = ()
     has_sources: bool = False
     starts_on: tuple[tuple[str, str], ...] = ()
+    platform: str = ""
     compat: Location | None = None
     own_driver: Location | None = None
     searched: tuple[str, ...] = ()

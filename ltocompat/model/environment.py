@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct, field
 
 from ltocompat.model.arch import Release, SmArch
@@ -55,16 +53,6 @@ class Sibling(Struct, frozen=True):
     version: DriverVersion | None = None
 
 
-_OF_DRIVER = re.compile(
-    r"/(?:usr/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?(?:/(?:nvidia|tegra)(?:/.*)?)?", re.ASCII
-)
-
-
-def in_driver_folders(*paths: str) -> bool:
-    """Return whether files lie where drivers and container tools put libcuda."""
-    return all(_OF_DRIVER.fullmatch(path.rpartition("/")[0]) for path in paths)
-
-
 class UserDriver(Struct, frozen=True):
     """A copy of libcuda.
 
@@ -80,6 +68,7 @@ class UserDriver(Struct, frozen=True):
         note: its compatibility note.
         stub: True if it has only names for links and no code.
         siblings: the libraries that it opens to compile code.
+        is_compat_package: True if it is a cuda-compat copy in a folder of no driver.
     """
 
     path: str
@@ -92,16 +81,12 @@ class UserDriver(Struct, frozen=True):
     note: CompatNote | None = None
     stub: bool = False
     siblings: tuple[Sibling, ...] = ()
+    is_compat_package: bool = False
 
     @property
     def is_compat(self) -> bool:
         """Return whether it is a cuda-compat copy in front of the kernel driver's own."""
         return bool(self.compat)
-
-    @property
-    def is_compat_package(self) -> bool:
-        """Return whether it is one, and lies where no driver puts its own."""
-        return self.is_compat and not in_driver_folders(self.path, self.real)
 
     @property
     def missing(self) -> tuple[str, ...]:

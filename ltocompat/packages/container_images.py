@@ -47,6 +47,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
         declared=_declared(env, asked, problems),
         problems=tuple(problems),
         starts_on=tuple(asked.items()),
+        sees_gpus=env.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none"),
         searched=tuple(filter(None, env.get("LD_LIBRARY_PATH", "").split(":"))),
     )
 

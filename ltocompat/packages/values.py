@@ -17,7 +17,7 @@ from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 if TYPE_CHECKING:
-    from ltocompat.model.image import HostBinary
+    from ltocompat.model.image import HostBinary, Skipped
     from ltocompat.model.policy import Promise
     from ltocompat.model.requirement import Required
     from ltocompat.model.signature import ModuleSignature
@@ -109,6 +109,7 @@ class Package(Struct, frozen=True, kw_only=True):
         problems: what could not be read of the metadata, one sentence each.
         starts_on: of an image the variables that say which drivers it starts on, and how.
         searched: of an image the folders of LD_LIBRARY_PATH.
+        sees_gpus: an image sets NVIDIA_VISIBLE_DEVICES, as some runtimes need it to.
         site: of an installed one the folder of packages that its environment begins with.
     """
 
@@ -129,6 +130,7 @@ class Package(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     starts_on: tuple[tuple[str, str], ...] = ()
     searched: tuple[str, ...] = ()
+    sees_gpus: bool = False
     site: str = ""
 
     def __str__(self) -> str:
@@ -153,6 +155,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         compat: cuda-compat is in an image.
         in_front: a libcuda with a version that the loader of an image takes before the host's.
         searched: folders that the loader of an image searches.
+        skipped: what can't be read.
         loads: its Python modules may load libraries before its own are loaded.
         asked: names that the distributions of its environment ask for, with the wanted extras.
         budget: what judging it may cost.
@@ -167,6 +170,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     compat: bool = False
     in_front: Location | None = None
     searched: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
     loads: bool = False
     asked: Mapping[str, frozenset[str]] = {}
     budget: Budget = field(default_factory=Budget)

@@ -352,12 +352,7 @@ def linker_not_older_than(releases: Sequence[Release], beyond: Release | None = 
         possible, text = Release(beyond.major, beyond.minor + 1), f"newer than {beyond}"
         before, spans = Verdict.FAIL, [(possible, Verdict.UNKNOWN)]
     return Versions(
-        Component.LINKER,
-        text,
-        before,
-        tuple(spans),
-        trial_decides=True,
-        names_compiler=True,
+        Component.LINKER, text, before, tuple(spans), trial_decides=True, names_compiler=True
     )
 
 

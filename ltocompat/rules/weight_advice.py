@@ -63,13 +63,7 @@ def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Location, i
             if waste is not Waste.HOST_DEBUG:
                 by_library[library.place] += part.saved
     advice = (
-        Saving(
-            waste,
-            part.saved,
-            part.images,
-            part.estimated,
-            *_texts(waste, part, measured),
-        )
+        Saving(waste, part.saved, part.images, part.estimated, *_texts(waste, part, measured))
         for waste, part in found.items()
         if part.saved > 0
     )

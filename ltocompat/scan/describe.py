@@ -323,11 +323,7 @@ def _suffixed(arch: SmArch, notes: Notes) -> SmArch:
 
 
 def _cubin(
-    stored: StoredImage,
-    header: CubinHeader,
-    marks: _Marks,
-    arch: SmArch,
-    problem: str | None,
+    stored: StoredImage, header: CubinHeader, marks: _Marks, arch: SmArch, problem: str | None
 ) -> Image:
     notes = marks.notes
     makers = cubin_makers(

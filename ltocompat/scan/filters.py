@@ -78,11 +78,7 @@ class ImageFilter(Struct, frozen=True):
 
     @classmethod
     def parse(
-        cls,
-        *,
-        kinds: Iterable[str] = (),
-        archs: Iterable[str] = (),
-        made_by: Iterable[str] = (),
+        cls, *, kinds: Iterable[str] = (), archs: Iterable[str] = (), made_by: Iterable[str] = ()
     ) -> ImageFilter:
         """Read the values of ``--kind``, ``--arch`` and ``--made-by``; commas separate values.
 

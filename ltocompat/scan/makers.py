@@ -13,11 +13,7 @@ from ltocompat.model.image import LtoIrVersions, Producer, Role
 # Beginnings of the names of tools in cubins; each is that of the program file, so that
 # a suffix such as nvlink-13.5 is possible. "nvJIT API" is nvJitLink without LTO. Every other tool
 # is taken for a compiler: ptxas, and nvasm_internal, NVIDIA's assembler for hand-written kernels.
-_TOOL_ROLES = (
-    ("nvlink", Role.LINKER),
-    ("nvJIT API", Role.LINKER),
-    ("finalizer", Role.FINALIZER),
-)
+_TOOL_ROLES = (("nvlink", Role.LINKER), ("nvJIT API", Role.LINKER), ("finalizer", Role.FINALIZER))
 
 
 @lru_cache(maxsize=1024)

@@ -15,15 +15,7 @@ from ltocompat.facts import among_tests, is_device_runtime, is_of_driver
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.generic import grouped
-from ltocompat.model.image import (
-    Artifact,
-    HostBinary,
-    ImageLayer,
-    Module,
-    Origin,
-    Record,
-    Skipped,
-)
+from ltocompat.model.image import Artifact, HostBinary, ImageLayer, Module, Origin, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
 

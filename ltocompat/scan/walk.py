@@ -239,10 +239,7 @@ def _is_image(path: str) -> bool:
 
 
 def records_of_view(
-    view: ByteView,
-    place: Location,
-    settings: ScanSettings,
-    describer: Describer[Any] | None = None,
+    view: ByteView, place: Location, settings: ScanSettings, describer: Describer[Any] | None = None
 ) -> Iterator[Record]:
     """The records of one file, by several processes where that is sooner done.
 

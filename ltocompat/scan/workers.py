@@ -94,10 +94,7 @@ def _quotas() -> Iterator[int]:
 
 
 def in_order(
-    work: Callable[[T], R],
-    items: Sequence[T],
-    number: int,
-    order: Sequence[int] | None = None,
+    work: Callable[[T], R], items: Sequence[T], number: int, order: Sequence[int] | None = None
 ) -> Iterator[R | None]:
     """Yield the results of a ``Pool`` whose workers start when the first one is asked for."""
     with Pool(work, items, number, order) as pool:
@@ -282,10 +279,7 @@ def widen(pipe: int) -> None:
 
 
 def _run(
-    done: Callable[[int], bytes],
-    tasks: int,
-    results: Connection,
-    others: Iterable[int],
+    done: Callable[[int], bytes], tasks: int, results: Connection, others: Iterable[int]
 ) -> None:
     """Run a worker: do each task that comes, until the parent sends no more; never returns."""
     global _inside  # noqa: PLW0603 - of this process

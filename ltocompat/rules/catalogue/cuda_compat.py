@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import drivers
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.constraints import (
-    COMPAT_GPU,
-    COMPAT_LINUX,
-    COMPAT_NEWER,
-    COMPAT_PAIR,
-)
+from ltocompat.rules.constraints import COMPAT_GPU, COMPAT_LINUX, COMPAT_NEWER, COMPAT_PAIR
 from ltocompat.rules.rule import Constraint, Problem, Requirement, Rule, Subject, rule
 
 if TYPE_CHECKING:

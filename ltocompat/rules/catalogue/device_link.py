@@ -323,11 +323,7 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
         constraint = FixedVerdict(Verdict.FAIL if lost else Verdict.UNKNOWN, trial_decides=not lost)
         what = image_helpers.listed(kernels) if kernels else "any kernel in it"
         consequence = f"linkers ignore it: the link succeeds without {what}"
-    yield Requirement(
-        constraint,
-        "code after the first region of an object",
-        consequence,
-    )
+    yield Requirement(constraint, "code after the first region of an object", consequence)
 
 
 @rule("BLD-15")

@@ -30,9 +30,7 @@ def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
             problem = _architecture_of_older_compilers(image)
         if problem is not None:
             yield Requirement(
-                FixedVerdict(Verdict.UNKNOWN, trial_decides=linked),
-                str(image),
-                problem,
+                FixedVerdict(Verdict.UNKNOWN, trial_decides=linked), str(image), problem
             )
 
 

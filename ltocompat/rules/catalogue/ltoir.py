@@ -270,9 +270,7 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
         releases = makers.ltoir_releases(image)
         if releases and releases[-1] < FIRST_NVJITLINK:
             yield Requirement(
-                Informational(),
-                makers.describe(image),
-                evidence=makers.evidence(image),
+                Informational(), makers.describe(image), evidence=makers.evidence(image)
             )
 
 

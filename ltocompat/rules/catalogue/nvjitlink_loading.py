@@ -345,7 +345,5 @@ def nvjitlink_inside(host: HostBinary) -> Iterator[Requirement]:
         if library.name == NVJITLINK and library.how == "static":
             version = f" {library.version}" if library.version else " of an unknown version"
             yield Requirement(
-                Informational(),
-                f"nvJitLink{version} inside",
-                evidence=library.evidence,
+                Informational(), f"nvJitLink{version} inside", evidence=library.evidence
             )

@@ -25,12 +25,7 @@ from ltocompat.rules import floors
 from ltocompat.rules.linker_imports import files_of, short
 from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
 from ltocompat.rules.rule import OF_DRIVERS, Problem, rule
-from ltocompat.rules.shipped_needs import (
-    LIBRARIES,
-    Strength,
-    need_of,
-    ways_of,
-)
+from ltocompat.rules.shipped_needs import LIBRARIES, Strength, need_of, ways_of
 from ltocompat.targets.versions.packages import suffix_major
 
 # cupy-cuda13x, jax-cuda12-plugin, libcuvs-cu13; torch 2.9.1+cu130.

@@ -110,9 +110,7 @@ def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
                 )
 
 
-def _admitted_cusparses(
-    shipped: Shipped,
-) -> Iterator[tuple[str, Release, str | None, Verdict]]:
+def _admitted_cusparses(shipped: Shipped) -> Iterator[tuple[str, Release, str | None, Verdict]]:
     """Yield the oldest cuSPARSE, and the newest that cuda-toolkit brings without its nvJitLink."""
     for lead in leads(shipped.package, shipped.others, shipped.budget):
         oldest = oldest_cusparse(lead.package, lead.versions)

@@ -20,16 +20,8 @@ from ltocompat.packages.values import Kind
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import PROMISES_NOT_JUDGED
 from ltocompat.rules.rule import Problem, rule
-from ltocompat.rules.services import (
-    as_loaded,
-    capability,
-    is_served,
-    least_cuda,
-    least_driver,
-)
-from ltocompat.rules.shipped_needs import (
-    need_of,
-)
+from ltocompat.rules.services import as_loaded, capability, is_served, least_cuda, least_driver
+from ltocompat.rules.shipped_needs import need_of
 from ltocompat.targets.versions.drivers import driver_version_in_name
 
 if TYPE_CHECKING:
@@ -256,6 +248,15 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     floor, cuda = _floor(image.required), least_cuda(image.required, image.required.services)
     if floor is None or cuda is None or image.package.problems or _on_windows(image.package):
         return
+    if not image.package.sees_gpus:
+        yield Problem(
+            Verdict.OK,
+            f"enroot (Slurm's pyxis) and Docker's nvidia runtime without --gpus give "
+            f"{image.package.name} no GPU and no driver",
+            "write ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+            "no NVIDIA_VISIBLE_DEVICES",
+            subject="GPUs",
+        )
     line = f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}"
     if not image.package.declared:
         yield Problem(
@@ -278,12 +279,8 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
 
 
 _LIBCUDA = re.compile(r"libcuda\.so(?:\.1|\.[0-9]{3}\.[0-9.]+)?", re.ASCII)  # Tegra's is .1.1
-_DEFAULT = re.compile(
-    r"/(?:usr/)?(?:local/)?lib(?:64)?(?:/[a-z0-9_]+-linux-gnu)?(?:/nvidia[\w./-]*)?"
-    r"|/usr/local/nvidia/lib(?:64)?",
-    re.ASCII,
-)
-"""Where loaders look by themselves, and where drivers and the container tools put libcuda."""
+_LOCAL = ("/usr/local/lib", "/usr/local/lib64")
+"""Where loaders look by themselves, too."""
 
 
 @rule("PKG-23")
@@ -297,7 +294,7 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
         if host.place == image.in_front:
             continue
         folder, _, name = host.place.innermost.rpartition("/")
-        looks = _DEFAULT.fullmatch(folder) or folder in image.searched
+        looks = drivers.is_driver_folder(folder) or folder in (*_LOCAL, *image.searched)
         if not looks or not _LIBCUDA.fullmatch(name):
             continue
         verdict, what, remedy = Verdict.OK, "the libcuda of a driver", ""
@@ -311,6 +308,17 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
         message = f"{image.package.name} has {what}, which may hide the host's: then every CUDA "
         message += f"call fails with error {error}"
         yield Problem(verdict, message, remedy, example=host.place, subject=what)
+    for reason in image.skipped:
+        folder, _, name = reason.place.innermost.rpartition("/")
+        if name == "libcuda.so" and reason.size == 0 and drivers.is_driver_folder(folder):
+            yield Problem(
+                Verdict.UNKNOWN,
+                f"{image.package.name} has an empty libcuda.so, which docker commit left of a "
+                "mounted one and which keeps programs from loading the host's (file too short)",
+                f"remove the empty files with rm {folder}/libcuda.so* {folder}/libnvidia-ml.so*",
+                example=reason.place,
+                subject="empty libcuda",
+            )
 
 
 def _floor(required: Required) -> DriverVersion | None:

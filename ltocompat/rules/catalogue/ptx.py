@@ -269,9 +269,7 @@ def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
             constraint = _flawed(flaw, subject)
             if constraint is not None:
                 yield Requirement(
-                    constraint,
-                    f"PTX with {flaw}",
-                    _OF_FLAW.get(flaw, "no compiler accepts it"),
+                    constraint, f"PTX with {flaw}", _OF_FLAW.get(flaw, "no compiler accepts it")
                 )
 
 

@@ -36,17 +36,10 @@ from ltocompat.rules.builtin_rules import (
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.catalogue import found_about, rules_about
-from ltocompat.rules.engine.coverage import (
-    KernelCoverage,
-    findings_of_coverage,
-)
+from ltocompat.rules.engine.coverage import KernelCoverage, findings_of_coverage
 from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.findings import finding_by_engine
-from ltocompat.rules.engine.idle_modules import (
-    has_empty_kernels,
-    misses_all,
-    notes_of_empty,
-)
+from ltocompat.rules.engine.idle_modules import has_empty_kernels, misses_all, notes_of_empty
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.rule import Problem
@@ -57,10 +50,7 @@ _WRITE_BODIES = "compile the kernels, with bodies, for this GPU, too: see the us
 
 
 def artifact_findings(
-    case: Case,
-    summary: ArtifactSummary,
-    judged: list[GroupVerdict],
-    kernels: KernelCoverage | None,
+    case: Case, summary: ArtifactSummary, judged: list[GroupVerdict], kernels: KernelCoverage | None
 ) -> Iterator[Finding]:
     """Findings about an artifact rather than about its modules one by one."""
     gpu = case.gpu

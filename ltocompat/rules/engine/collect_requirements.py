@@ -177,7 +177,7 @@ def required(
         limits: what reading these may cost.
     """
     # What an image says of drivers and brings for old ones is no need of its code.
-    summary = replace(summary, starts_on=(), compat=None, own_driver=None)
+    summary = replace(summary, starts_on=(), platform="", compat=None)
     engine = engine or Engine()
     groups = [_settled(group) for group in summary.groups]
     settled = replace(summary, groups=groups)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ltocompat.facts.drivers import earlier_cuda
+from ltocompat.facts.drivers import branch_cuda, earlier_cuda
 from ltocompat.facts.gpus import may_be_consumer
 from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion
@@ -24,6 +24,8 @@ from ltocompat.targets.versions.drivers import driver_version_in_name
 _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
 _CONSUMER = frozenset(("geforce", "geforcertx", "titan", "titanrtx"))
 """Brands of NVML that images since CUDA 12.6 leave out: cuda-compat isn't for such GPUs."""
+_MACHINES = {"linux_amd64": "x86_64", "linux_arm64": "aarch64"}
+_NAMES = {machine: name.replace("_", "/") for name, machine in _MACHINES.items()}
 _ANY, _NO_BRAND = "unknown", "none"
 """A GPU whose brand NVML doesn't name, which images name that mean all others; no brand."""
 
@@ -108,12 +110,36 @@ def _with_finding(result: Result, finding: Finding) -> Result:
     return replace(result, verdict=verdict, findings=(finding, *result.findings))
 
 
+def on_its_platform(results: Iterable[Result], platform: str) -> Iterator[Result]:
+    """The verdicts, ``fail`` where an image is for another processor than the target names.
+
+    Args:
+        results: on the code of an image.
+        platform: of the image, ``linux_arm64``.
+    """
+    machine = _MACHINES.get(platform, "")
+    for result in results:
+        target = result.target
+        if not machine or machine == target.system.machine or "os" not in dict(target.sources):
+            yield result
+            continue
+        message = f"the image is for {platform.replace('_', '/')}, and the target is "
+        message += f"{target.system.machine}: no program of it starts (exec format error)"
+        remedy = f"build or pull it for {_NAMES[target.system.machine]} (docker pull --platform)"
+        told = {"headline": message, "evidence": f"platform {platform}", "remedy": remedy}
+        finding = finding_by_engine(
+            CONTAINER_REFUSED, Verdict.FAIL, message, subject=WHOLE_ARTIFACT, **told
+        )
+        yield _with_finding(result, finding)
+
+
 def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[Result]:
     """The verdicts, ``unknown`` where a libcuda of the image is newer than the host's beside it.
 
     ldconfig leads libcuda.so.1 to the newer one of a folder; newer container tools set the link to
-    the host's themselves. Source: libnvidia-container issue 266; nvidia-container-toolkit pull
-    request 326.
+    the host's themselves. In WSL 2, where the host's is called libcuda.so.1, libnvidia-container
+    creates that file (mode 0555) and follows no link of the image. Source: libnvidia-container
+    issue 266, src/utils.c (file_create); nvidia-container-toolkit pull request 326, issue 289.
 
     Args:
         results: on the code of an image.
@@ -121,21 +147,25 @@ def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[R
     """
     version = driver_version_in_name(posixpath.basename(inside.innermost))
     for result in results:
-        driver, linux = result.target.driver, result.target.system.name == "linux"
-        if version is None or driver is None or min(driver.values) >= version or not linux:
+        driver, system = result.target.driver, result.target.system.name
+        newer = version is not None and driver is not None and min(driver.values) < version
+        if system == "wsl2":
+            message = f"the image links libcuda.so.1 to its libcuda {version}: in WSL 2 the "
+            message += "container doesn't start (file creation failed: ... file exists), unless "
+            yield _with_own_driver(result, f"{message}the container tools use CDI", inside)
+        elif system == "linux" and newer and driver is not None:
+            message = f"the image's libcuda {version} is newer than driver {driver.text}: the "
+            message += "loader may take it in place of the host's (error 803, or 804)"
+            yield _with_own_driver(result, message, inside)
+        else:
             yield result
-            continue
-        message = (
-            f"the image's libcuda {version} is newer than driver {driver.text}: the loader may "
-        )
-        message += "take it in place of the host's (error 803, or 804)"
-        yield _with_own_driver(result, message, inside)
 
 
 def before_drivers(results: Iterable[Result], inside: Location) -> Iterator[Result]:
     """The verdicts, ``unknown`` where a libcuda of the image is in front of an unknown driver.
 
-    On a known one, the rules for cuda-compat judge it, whatever package it is of.
+    On a known one, the rules for cuda-compat judge it, whatever package it is of, if the tables
+    have its branch.
 
     Args:
         results: on the code of an image.
@@ -146,10 +176,16 @@ def before_drivers(results: Iterable[Result], inside: Location) -> Iterator[Resu
         f"the loader takes the image's {name} before the host's: every CUDA call fails with "
         "another driver that is as new or newer (error 803), or an older one and a GeForce (804)"
     )
-    remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d, or name the driver"
+    remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d"
+    version = driver_version_in_name(name)
+    judged = version is not None and branch_cuda(version.branch) is not None
     for result in results:
-        known = result.target.driver is not None
-        yield result if known else _with_own_driver(result, message, inside, remedy)
+        driver = result.target.driver
+        if driver is None or not (judged or set(driver.values) == {version}):
+            fix = f"{remedy}, or name the driver" if driver is None else remedy
+            yield _with_own_driver(result, message, inside, fix)
+        else:
+            yield result
 
 
 def _with_own_driver(

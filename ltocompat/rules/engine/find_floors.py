@@ -69,9 +69,7 @@ class Line(Struct, frozen=True):
 
 
 def newest_passing_range(
-    versions: Sequence[VersionT],
-    lines: Sequence[Line],
-    fixed: Callable[[Objection], bool],
+    versions: Sequence[VersionT], lines: Sequence[Line], fixed: Callable[[Objection], bool]
 ) -> Floor[VersionT] | None:
     """The newest versions side by side that do as well as any; None where all fail.
 

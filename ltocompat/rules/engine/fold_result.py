@@ -12,15 +12,7 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
-from ltocompat.model.verdict import (
-    Coverage,
-    Extent,
-    Finding,
-    Result,
-    Route,
-    Verdict,
-    worst,
-)
+from ltocompat.model.verdict import Coverage, Extent, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels

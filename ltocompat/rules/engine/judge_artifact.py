@@ -23,14 +23,7 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind, Origin
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.target import Gpu, Target, VersionSet, exactly
-from ltocompat.model.verdict import (
-    WHOLE_ARTIFACT,
-    Finding,
-    Result,
-    Route,
-    VariantVerdict,
-    Verdict,
-)
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result, Route, VariantVerdict, Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import (
@@ -111,10 +104,11 @@ class ArtifactJudge:
         exact = functools.partial(judge, wanted=wanted, line=line)
         found, summary = over_versions(target, exact), self._whole.summary
         conditions, known = summary.starts_on, summary.origins
-        if conditions or summary.own_driver or summary.in_front:
+        if conditions or summary.platform:
             from ltocompat.rules.engine import container_start  # late: few are images
 
             found = container_start.starting(found, conditions)
+            found = container_start.on_its_platform(found, summary.platform)
             if summary.own_driver:
                 found = container_start.beside_own_driver(found, summary.own_driver)
             if summary.in_front:

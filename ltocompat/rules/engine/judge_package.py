@@ -51,6 +51,7 @@ def shipped_of(
         compat=summary.compat is not None,
         in_front=summary.in_front,
         searched=summary.searched,
+        skipped=tuple(summary.skipped),
         asked=asked,
         loads=needs and may_load_libraries(package, Budget(limits)),
         budget=Budget(limits),

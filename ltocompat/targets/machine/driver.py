@@ -15,7 +15,7 @@ import re
 import struct
 from contextlib import suppress
 
-from ltocompat.facts.drivers import branch_cuda
+from ltocompat.facts.drivers import branch_cuda, in_driver_folders
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import SHT_NOTE, Tag
 from ltocompat.files.objects import elf
@@ -26,7 +26,6 @@ from ltocompat.model.environment import (
     KernelDriver,
     Sibling,
     UserDriver,
-    in_driver_folders,
 )
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.generic import grouped
@@ -140,6 +139,7 @@ def describe(
         note=note,
         stub=stub,
         siblings=tuple(needed),
+        is_compat_package=bool(compat) and not in_driver_folders(path, real),
     )
 
 
