@@ -190,6 +190,12 @@ def test_rows_are_written_once_they_have_their_size(
     writer._waiting = {dataset._prefix(found): []}
     dataset.DatasetWriter.add(writer, found)
     assert len(calls) == flushed
+    writer._most, writer._waiting = 3, {dataset._prefix(found): []}
+    for number in range(1, 4):
+        calls.clear()
+        writer._size = -(10**6)
+        dataset.DatasetWriter.add(writer, found)
+        assert len(calls) == (number == 3)
 
 
 def test_a_summary_is_kept_by_path_and_by_how_it_is_read(monkeypatch: Patch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -32,5 +33,5 @@ def with_named_variants(
 def _is_named(member: str, patterns: Sequence[str]) -> bool:
     """Return whether a pattern means a file of the package, by its path or by its name."""
     path = member.replace("\\", "/")
-    name = path.rsplit("/", 1)[-1]
+    name = posixpath.basename(path)
     return any(fnmatchcase(path, text) or fnmatchcase(name, text) for text in patterns)

@@ -1,0 +1,272 @@
+# ruff: noqa: SLF001 - what a private function decides, no answer shows at its very bound.
+"""Rules of packages, each asked by itself, on both sides of what decides."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from verdict_values import H100, ONE
+
+from ltocompat.commands import trials
+from ltocompat.commands.comparison import release_side
+from ltocompat.commands.files_at_fault import _before
+from ltocompat.commands.kernel_names import _is_of_modules
+from ltocompat.commands.survey.report import _chart
+from ltocompat.facts.drivers import cuda_branch, first_production
+from ltocompat.model.arch import Release
+from ltocompat.model.limits import Budget
+from ltocompat.model.target import DriverVersion, Gpu
+from ltocompat.model.verdict import Extent, Route, Verdict
+from ltocompat.packages.values import Kind
+from ltocompat.rules.catalogue import (
+    library_problems,
+    package_contents,
+    package_dependencies,
+    package_promises,
+)
+from ltocompat.rules.engine import judge_artifact
+from ltocompat.rules.shipped_needs import Strength
+
+Patch = pytest.MonkeyPatch
+OK, JIT, UNDOCUMENTED, UNKNOWN, FAIL = (each for each in Verdict if each >= Verdict.OK)
+
+
+def some(**values: object) -> Any:  # noqa: ANN401 - stands for whatever a function looks at
+    return SimpleNamespace(**values)
+
+
+def driver(text: str) -> DriverVersion | None:
+    return DriverVersion(tuple(map(int, text.split(".")))) if text else None
+
+
+@pytest.mark.parametrize(
+    ("sass", "ptx", "beyond", "promise", "told"),
+    [
+        ("550.54", "", False, "550.54", {}),
+        ("550.54", "", False, "550.40", {"driver": FAIL}),
+        ("", "550.54", False, "550.40", {"driver": FAIL}),
+        ("550.54", "570.26", False, "550.54", {"driver of PTX": OK}),
+        ("550.54", "570.26", False, "570.26", {}),
+        ("550.54", "570.26", False, "570.10", {"driver of PTX": OK}),
+        ("550.54", "550.54", False, "550.40", {"driver": FAIL}),
+        ("550.54", "570.26", False, "525", {"driver": FAIL, "driver of PTX": OK}),
+        ("550.54", "", True, "550.54", {"": UNKNOWN}),
+        ("", "", True, "550.54", {"": UNKNOWN}),
+        ("", "", False, "550.54", {}),
+        ("550.54", "570.26", True, "", {}),
+    ],
+)
+def test_a_promise_of_a_driver_is_held_against_each_kind_of_code(
+    sass: str, ptx: str, beyond: bool, promise: str, told: dict[str, Verdict]
+) -> None:
+    required = some(driver_sass=driver(sass), driver_ptx=driver(ptx), ptx_beyond=beyond)
+    promised = some(driver=driver(promise), source="pyproject.toml")
+    found = [*package_promises._promised_driver(some(required=required), promised)]
+    assert {
+        each.subject if each.verdict is not UNKNOWN else "": each.verdict for each in found
+    } == told
+    if "driver" in told:
+        assert ("the SASS needs" if sass else "the PTX needs") in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("more", "binding", "compat", "verdict"),
+    [
+        (0, True, False, None),
+        (1, True, False, FAIL),
+        (1, False, False, UNDOCUMENTED),
+        (1, True, True, OK),
+    ],
+)
+def test_metadata_admit_the_first_driver_of_their_cuda(
+    monkeypatch: Patch, more: int, binding: bool, compat: bool, verdict: Verdict | None
+) -> None:
+    least = first_production(cuda_branch(Release(12, 4)) or 0)
+    floor = DriverVersion((*least.numbers[:-1], least.numbers[-1] + more))
+    monkeypatch.setattr(package_promises, "_floor", lambda _: floor)
+    monkeypatch.setattr(package_promises, "least_cuda", lambda *_: None)
+    declared = some(cuda=Release(12, 4), binding=binding, source="__cuda >=12.4")
+    package = some(name="a", kind=Kind.CONDA, platforms=("linux-64",), declared=[declared])
+    shipped = some(package=package, promise=None, compat=compat, required=some(services=()))
+    rule = package_promises.admitted_driver_refused.function
+    assert [each.verdict for each in rule(shipped)] == ([] if verdict is None else [verdict])
+    for facts in (
+        {"promise": some(driver=floor)},
+        {"package": some(**vars(package) | {"platforms": ("win-64",)})},
+    ):
+        assert [*rule(some(**vars(shipped) | facts))] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "extra", "verdict"),
+    [
+        ("numpy", "1.0", False, OK),
+        ("numpy", "2.0", False, None),
+        ("numpy", "who knows", False, None),
+        ("nvidia-nvjitlink", "1.0", False, UNDOCUMENTED),
+        ("nvidia-nvjitlink", "1.0", True, OK),
+        ("nvidia-nvjitlink", "2.0", True, None),
+        ("numpy", "1.0", True, None),  # nothing tells that somebody asked for the extra
+    ],
+)
+def test_what_is_installed_is_what_the_metadata_ask_for(
+    monkeypatch: Patch, name: str, version: str, extra: bool, verdict: Verdict | None
+) -> None:
+    require = some(name=name, versions=(">=2",), line=f"{name}>=2")
+    monkeypatch.setattr(
+        package_promises,
+        "dependencies_always",
+        lambda _, __, extras: [require] if not extra or "x" in extras else [],
+    )
+    package = some(name="a", extras=("x",))
+    other = some(name=name, version=version)
+    asked: dict[str, tuple[str, ...]] = {} if extra else {name: ()}
+    shipped = some(package=package, others=[other], asked=asked, budget=Budget())
+    found = [*package_promises.installed_dependency_refused.function(shipped)]
+    assert [each.verdict for each in found] == ([] if verdict is None else [verdict])
+    if extra and verdict is not None:  # whoever asks for it by name has asked for the version
+        shipped.asked = {name: ()}
+        assert [*package_promises.installed_dependency_refused.function(shipped)] == []
+
+
+def test_a_library_that_another_package_has_loads_after_it(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(library_problems, "not_at_hand", lambda *_: [])
+    monkeypatch.setattr(library_problems, "are_beside_torch", lambda _: False)
+    monkeypatch.setattr(library_problems, "brought_by_nothing", lambda _: (FAIL, "none", ""))
+    other = some(name="b", files=("b/lib/libx.so.1",))
+    for file, verdict in (("libx.so.1", OK), ("libx.so", FAIL)):
+        shipped = some(others=[other], package=some(), budget=Budget())
+        assert library_problems.not_brought(shipped, [], file)[0] is verdict
+
+
+@pytest.mark.parametrize(
+    ("least", "sure", "maker", "verdict"),
+    [
+        ("12.3", "12.6", None, FAIL),
+        ("12.4", "12.6", None, UNKNOWN),
+        ("12.5", "12.6", "12.5", OK),
+        ("12.5", "12.6", "12.4", OK),
+        ("12.5", "12.6", "12.6", UNKNOWN),
+        ("12.5", "12.6", "12.3", UNKNOWN),
+        ("12.6", "12.6", None, None),
+        ("12.6", None, None, UNKNOWN),
+    ],
+)
+def test_an_admitted_linker_is_as_new_as_the_code(
+    monkeypatch: Patch, least: str, sure: str | None, maker: str | None, verdict: Verdict | None
+) -> None:
+    admitted, way = some(releases=[Release.parse(least)]), some(line="", extra=None)
+    monkeypatch.setattr(package_dependencies, "ways_of", lambda *_: {("n", None): (admitted, way)})
+    monkeypatch.setattr(package_dependencies, "admits_right_major", lambda *_: True)
+    monkeypatch.setattr(package_dependencies, "siblings", lambda *_: [])
+    monkeypatch.setattr(package_dependencies, "_asked", lambda _: ())
+    made = Release.parse(maker) if maker else None
+    monkeypatch.setattr(package_dependencies, "_maker_of_sass", lambda _: made)
+    need = some(why="", doubt="", tried=False, hard=True, mend=lambda **_: None)
+    need.sure = Release.parse(sure) if sure else None
+    need.problem = lambda verdict, *_, **__: verdict
+    for strength in (Strength.LOADED, Strength.HANDED_OUT):
+        need.strength = strength
+        eased = verdict is FAIL and strength is Strength.HANDED_OUT
+        found: list[Any] = [*package_dependencies._too_old(need, Release(12, 4), some())]
+        assert found == ([] if verdict is None else [UNKNOWN if eased else verdict])
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("extra", [None, "x"])
+@pytest.mark.parametrize("elsewhere", [["b"], []])
+def test_a_dependency_of_another_major_fails_where_nothing_else_may_bring_it(
+    monkeypatch: Patch, hard: bool, extra: str | None, elsewhere: list[str]
+) -> None:
+    way = some(line="", extra=extra)
+    monkeypatch.setattr(package_dependencies, "ways_of", lambda *_: {("n", extra): (some(), way)})
+    monkeypatch.setattr(package_dependencies, "admits_right_major", lambda *_: False)
+    monkeypatch.setattr(package_dependencies, "not_at_hand", lambda *_: elsewhere)
+    monkeypatch.setattr(package_dependencies, "_asked", lambda _: ())
+    monkeypatch.setattr(library_problems, "of_another_major", lambda _: [])
+    need = some(majors=(12,), hard=hard, why="", mend=lambda *_: None)
+    need.problem = lambda verdict, *_, **__: verdict
+    monkeypatch.setattr(package_dependencies, "needs_of", lambda _: [need])
+    shipped = some(package=some(), others=[], budget=Budget())
+    (found,) = package_dependencies.dependency_of_another_major.function(shipped)
+    assert found is (OK if extra and elsewhere else FAIL if hard else UNKNOWN)
+
+
+@pytest.mark.parametrize(("form", "told"), [("ELF", 1), ("PE", 0)])
+def test_only_elf_has_a_runpath_that_misses_conda(monkeypatch: Patch, form: str, told: int) -> None:
+    need = some(strength=Strength.LOADED)
+    monkeypatch.setattr(
+        package_contents, "need_of", lambda part, _: need if part == "nvjitlink" else None
+    )
+    monkeypatch.setattr(package_contents, "ways_of", lambda *_: {"n": 1})
+    monkeypatch.setattr(package_contents, "files_of", lambda *_: ("libnvJitLink.so.12",))
+    monkeypatch.setattr(package_contents, "_searched", lambda *_: {"lib/here"})
+    monkeypatch.setattr(package_contents, "_runpath_problem", lambda *words: words)
+    shipped = some(hosts=[some(format=form)], package=some())
+    assert len([*package_contents._runpath_misses_conda(shipped)]) == told
+
+
+@pytest.mark.parametrize(
+    ("verdict", "gpu", "by_trial", "asked"),
+    [
+        (UNKNOWN, True, True, True),
+        (FAIL, True, True, False),
+        (UNKNOWN, False, True, False),
+        (UNKNOWN, True, False, False),
+    ],
+)
+def test_a_linker_is_asked_about_what_it_can_settle(
+    monkeypatch: Patch, verdict: Verdict, gpu: bool, by_trial: bool, asked: bool
+) -> None:
+
+    found = [some(decided_by_trial=False), some(decided_by_trial=by_trial)]
+    result = some(verdict=verdict, gpu=H100 if gpu else None, findings=found)
+    judge = some(results=lambda _, route: [result, result] if route is Route.LINK else [])
+    monkeypatch.setattr(judge_artifact, "ArtifactJudge", lambda *_, **__: judge)
+    told = trials.unknown_on(some(), [ONE], Route.LINK)
+    gpus: list[tuple[Gpu, ...]] = [target.gpus for target in told]
+    assert gpus == ([(H100,)] if asked else [])
+
+
+def test_a_library_without_a_file_is_told_by_name_and_version() -> None:
+    noted = list[str]()
+    side = some(_file=lambda _: some(note=lambda *words: noted.append(words[2])))
+    libraries = [
+        some(file=file, name="libx", version=version, how="static")
+        for file, version in (("libx.so.1", "1.2"), (None, "1.2"), (None, None))
+    ]
+    host = some(nvjitlink_imports=(), libraries=libraries, place=None)
+    release_side.Side._host(side, host)
+    assert noted == ["libx.so.1", "libx 1.2", "libx"]
+    release_side.Side._host(side, some(nvjitlink_imports=(), libraries=()))
+
+
+def test_a_linker_without_a_name_is_older_than_its_version() -> None:
+    for version, before in (("12.4", "12.3"), ("12.0", ""), ("13.0", "12.9")):
+        major, minor = version.split(".")
+        assert _before({"symbol": "x", "major": major, "minor": minor}) == before
+    assert _before({"major": "12", "minor": "4"}) == _before({"symbol": "x"}) == ""
+
+
+def test_kernels_are_named_where_modules_are_at_fault() -> None:
+    for verdict in (OK, JIT, UNDOCUMENTED, UNKNOWN, FAIL):
+        for modules in (0, 1):
+            for count in (0, 1):
+                result = some(extent=Extent(modules, 5))
+                told = _is_of_modules(result, some(module_count=count, verdict=verdict))
+                assert told == (verdict >= UNKNOWN and bool(modules and count))
+
+
+def test_a_chart_of_shares_has_a_cell_for_each_row_and_column() -> None:
+    rows = [("R550", "h100", 1, 4), ("R550", "b200", 2, 5), ("R580", "h100", 0, 0)]
+    found = some(fetchall=lambda: rows, description=[("label",), ("a",), ("b",), ("c",)])
+    query = {"chart": "", "chart_title": "t", "unit": "shares"}
+    chart = _chart(some(execute=lambda _: found), query)
+    assert chart.columns == ("h100", "b200")
+    assert [*chart.rows] == [("R550", ((1, 4), (2, 5))), ("R580", (None, None))]
+    rows[:] = [("a", 1, 4, 2), ("b", 0, 7, 3)]  # type: ignore[list-item]
+    chart = _chart(some(execute=lambda _: found), query | {"unit": "packages"})
+    assert chart.columns == ("a", "b", "c")
+    assert [*chart.rows] == [("a", ((1, 7), (4, 7), (2, 7))), ("b", ((0, 7), (7, 7), (3, 7)))]
