@@ -141,7 +141,7 @@ def _number(field: bytes) -> int:
         return number - (1 << 8 * (len(field) - 1)) if field[0] == 0xFF else number
     digits = field.split(b"\0", 1)[0].strip()
     if not re.fullmatch(rb"[0-7]*", digits):
-        raise Malformed(f"a member header has {digits!r} in place of a number")
+        raise Malformed(f"a member header has {digits!r} instead of a number")
     return int(digits or b"0", 8)
 
 

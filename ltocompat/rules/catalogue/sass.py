@@ -152,8 +152,8 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         names = image_helpers.listed(symbols.needed_by_kernels)
         text = (
             f"its kernels call {names}, which it doesn't define: error 500 (named symbol not "
-            "found), at once with eager loading, at cuFuncLoad of such a kernel with lazy loading "
-            "(the default since CUDA 12.2)"
+            "found), with eager loading at once, with lazy loading (the default since CUDA 12.2) "
+            "at cuFuncLoad of such a kernel"
         )
         return Verdict.FAIL, text, "; its symbols and relocations"
     if symbols.undefined:
