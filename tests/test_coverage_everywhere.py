@@ -120,7 +120,7 @@ def guarded_region(name: str, images: Images) -> bytes:
         elif works is None:
             code = (FOLDER / f"cubin/nvcc-13.0-sm_{arch}-without-kernels.cubin").read_bytes()
         else:
-            file = "12.4-sm_80-debug" if arch == 80 else f"12.9-sm_{arch}"
+            file = "12.4-sm_80-debug" if arch == 80 and works else f"12.9-sm_{arch}"
             cubin = (FOLDER / f"cubin/nvrtc-{file}.cubin").read_bytes()
             code = (cubin if works else writer.hollow(cubin)).replace(b"saxpy", name.encode())
         version = (8, 7) if kind == "ptx" else (1, 7)
@@ -314,3 +314,34 @@ def test_a_length_in_a_mangled_name_ties_no_kernel_to_an_architecture(
     name: str, tied: bool
 ) -> None:
     assert names_an_arch(name) is tied
+
+
+_STATES = st.sampled_from((True, False, None))
+
+
+@needs_gcc
+@given(
+    modules=st.lists(
+        st.fixed_dictionaries({("sass", 80): _STATES}, optional={("ptx", 90): _STATES}), max_size=3
+    )
+)
+@example(modules=[{("sass", 80): False, ("ptx", 90): False}])  # nopClusterDiscoveryTool of cuBLAS
+@settings(max_examples=40, deadline=None)
+def test_a_kernel_that_only_returns_on_every_gpu_is_lost_where_there_is_none(
+    modules: list[Images],
+) -> None:
+    """Not where a GPU gets it: launching it does the same there."""
+    every = [*modules, *[{("sass", 80): True}] * 4, {("sass", 80): True, ("ptx", 90): True}]
+    names = [f"k{number:04}" for number in range(len(every))]
+    with TemporaryDirectory() as folder:
+        regions = [guarded_region(*each) for each in zip(names, every, strict=True)]
+        path = library_of(Path(folder) / "x.so", regions)
+        (result,) = ltocompat.check(path, "driver=595.45.04,gpu=h100")
+    lost = {
+        name
+        for name, images in zip(names, every, strict=True)
+        if (there := images["sass", 80]) is not None
+        and ((here := images.get(("ptx", 90))) is None or (there and not here))
+    }
+    told = {name for f in result.findings if f.rule == "IMG-04" for name in f.kernels}
+    assert told == lost

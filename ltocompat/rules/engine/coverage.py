@@ -171,13 +171,9 @@ class Kernels:
         )
         stem = self._engine.stem
         templates = frozenset(map(stem, here))
-        shared = frozenset[str]().union(
-            *(
-                names
-                for group, names, counts in zip(self._groups, self._untied, told, strict=True)
-                if counts and not one_arch(group.signature)
-            )
-        )
+        pairs = compress(zip(self._groups, self._untied, strict=True), told)
+        several = (names for group, names in pairs if not one_arch(group.signature))
+        shared = frozenset[str]().union(*several)
         # A part for one architecture has no counterpart for another, but for its template.
         lost = frozenset(
             name for name in there - here if name in shared or stem(name) not in templates
@@ -204,7 +200,8 @@ class Kernels:
             names
             for group, names in compress(zip(self._groups, self._untied, strict=True), told)
             if names and arch in self._archs_of(group)
-            if not all(picks_no_kernels(group.signature, n) for n in (gpu.arch.number, arch))
+            if not group.signature.guarded
+            or not all(picks_no_kernels(group.signature, n) for n in (gpu.arch.number, arch))
         )
         return frozenset[str]().union(*found)
 
@@ -312,7 +309,10 @@ def _counts(group: ModuleGroup) -> bool:
 
 
 def _serving(each: GroupVerdict) -> bool:
-    return each.for_gpu and each.module_verdict.how not in ("damaged", "without kernels")
+    """Return whether modules serve a GPU, if only with kernels that return for every GPU."""
+    found = each.module_verdict
+    served = each.for_gpu and found.how not in ("damaged", "without kernels")
+    return served or any(image.empty_kernels for image in found.picked)
 
 
 def _of_kind(gpu: Gpu, groups: Iterable[ModuleGroup]) -> frozenset[int]:
