@@ -322,7 +322,8 @@ _STATES = st.sampled_from((True, False, None))
 @needs_gcc
 @given(
     modules=st.lists(
-        st.fixed_dictionaries({("sass", 80): _STATES}, optional={("ptx", 90): _STATES}), max_size=3
+        st.dictionaries(st.sampled_from((("sass", 80), ("ptx", 90))), _STATES, min_size=1),
+        max_size=3,
     )
 )
 @example(modules=[{("sass", 80): False, ("ptx", 90): False}])  # nopClusterDiscoveryTool of cuBLAS
@@ -331,7 +332,9 @@ def test_a_kernel_that_only_returns_on_every_gpu_is_lost_where_there_is_none(
     modules: list[Images],
 ) -> None:
     """Not where a GPU gets it: launching it does the same there."""
-    every = [*modules, *[{("sass", 80): True}] * 4, {("sass", 80): True, ("ptx", 90): True}]
+    alone: Images = {("sass", 80): True}
+    both: Images = {("sass", 80): True, ("ptx", 90): True}
+    every = [*modules, alone, alone, alone, alone, both]
     names = [f"k{number:04}" for number in range(len(every))]
     with TemporaryDirectory() as folder:
         regions = [guarded_region(*each) for each in zip(names, every, strict=True)]
@@ -340,8 +343,76 @@ def test_a_kernel_that_only_returns_on_every_gpu_is_lost_where_there_is_none(
     lost = {
         name
         for name, images in zip(names, every, strict=True)
-        if (there := images["sass", 80]) is not None
+        if (there := images.get(("sass", 80))) is not None
         and ((here := images.get(("ptx", 90))) is None or (there and not here))
     }
     told = {name for f in result.findings if f.rule == "IMG-04" for name in f.kernels}
     assert told == lost
+
+
+_NAMES = ("saxpy", "daxpy", "caxpy", "zaxpy")
+_ONE = st.sampled_from(_NAMES).map(lambda name: frozenset({name}))
+_ANY = st.frozensets(st.sampled_from(_NAMES), min_size=1)
+_KERNELS_OF_IMAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys((("sass", 80), ("sass", 90), ("sass", 100)), _ONE),
+        **dict.fromkeys((("ptx", 70), ("ptx", 89), ("ptx", 103)), _ANY),
+    },
+).filter(bool)
+_RUNS = {75: (75,), 80: (80,), 86: (80, 86), 89: (80, 89), 90: (90,), 100: (100,)}
+_RUNS |= {103: (100, 103), 120: (120,), 121: (120, 121)}
+Kernels = dict[tuple[str, int], frozenset[str]]
+
+
+def region_of_kernels(images: Kernels) -> bytes:
+    """A region in which each image has these kernels, which are compiled for one GPU or another."""
+    entries = []
+    for (kind, arch), names in images.items():
+        if kind == "sass":
+            (name,) = names
+            code = (FOLDER / f"cubin/nvrtc-12.9-sm_{arch}.cubin").read_bytes()
+            code = code.replace(b"saxpy", name.encode())
+        else:
+            bodies = "".join(f".entry {name}() {{ {_WORKS} }}\n" for name in sorted(names))
+            head, _, _ = _PTX.partition(".entry")
+            code = (head.format(arch=arch) + bodies).encode()
+        version = (8, 7) if kind == "ptx" else (1, 7)
+        entries.append(
+            writer.entry(writer.EntrySpec(writer.KINDS[kind], code, sm=arch, version=version))
+        )
+    return writer.region(entries)
+
+
+def kernels_on(images: Kernels, gpu: int) -> frozenset[str]:
+    """The kernels of the image that a driver picks (CUDA C++ Programming Guide, 3.1.2 to 3.1.4)."""
+    sass = [arch for kind, arch in images if kind == "sass" and arch in _RUNS[gpu]]
+    ptx = [arch for kind, arch in images if kind == "ptx" and arch <= gpu]
+    if sass:
+        return images["sass", max(sass)]
+    return images["ptx", max(ptx)] if ptx else frozenset()
+
+
+@needs_gcc
+@given(modules=st.lists(_KERNELS_OF_IMAGES, min_size=1, max_size=4), gpu=st.sampled_from((*_RUNS,)))
+@example(  # vLLM 0.3.3: kernels of #if __CUDA_ARCH__ >= 800, in images that have others, too
+    modules=[
+        {("sass", 80): frozenset({"saxpy"}), ("ptx", 70): frozenset({"saxpy"})},
+        {("ptx", 70): frozenset({"daxpy"}), ("ptx", 89): frozenset({"daxpy", "caxpy"})},
+    ],
+    gpu=75,
+)
+@settings(max_examples=100, deadline=None)
+def test_each_image_tells_the_kernels_that_a_gpu_gets(modules: list[Kernels], gpu: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = library_of(Path(folder) / "x.so", [*map(region_of_kernels, modules)])
+        (found,) = ltocompat.check(path, f"driver=595.45.04,gpu=sm_{gpu}")
+    on = {each: frozenset[str]().union(*(kernels_on(m, each) for m in modules)) for each in _RUNS}
+    most = max(len(names) for each, names in on.items() if each != gpu)
+    lost = [names - on[gpu] for each, names in on.items() if len(names) == most and each != gpu]
+    told = {name for f in found.findings if f.rule == "IMG-04" for name in f.kernels}
+    if not on[gpu]:
+        assert found.verdict is ltocompat.Verdict.FAIL
+        return
+    assert told in lost
+    assert found.coverage.best_kernels - found.coverage.kernels == len(told)

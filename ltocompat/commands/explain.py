@@ -122,7 +122,7 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
             replace(match, line=line.strip(), found=word)
             for word, error in _named(words)
             for line in [line for line in text.splitlines() if word in line][:1]
-            for match in matches(text.replace(word, _in_words(error)), machine)
+            for match in matches(text.replace(word, f"{error.name}: {error.text}"), machine)
         ]
     causes: dict[str, Explained] = {}
     for match in found:
@@ -147,10 +147,6 @@ def _named(text: str, *more: str) -> list[tuple[str, CudaError]]:
 
 def _found(name: str, text: str) -> list[str]:
     return [*re.findall(patterns()[name], text)]
-
-
-def _in_words(error: CudaError) -> str:
-    return f"{error.name}: {error.text}"
 
 
 _HALF = 20  # characters of a message that are worth a score of one half

@@ -370,6 +370,4 @@ def _keeping(batches: Iterable[Batch], chunks: list[bytes], weigher: Weigher) ->
 def _package(view: ByteView, path: str, limits: Limits) -> Package | None:
     """The package that a file is, or that it was installed from."""
     found = package_in(view, path, limits)
-    if found is None and os.path.exists(path):
-        return owner(path)
-    return found
+    return owner(path) if found is None and os.path.exists(path) else found

@@ -111,7 +111,6 @@ def _expected(x: array[float], y: array[float]) -> tuple[str, list[float]]:
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
 _NO_GPU = SmArch(80)
 
-_SOURCES = ("kernel.cu", "function.cu")
 _KERNEL = "selftest"
 _THREADS = 128
 
@@ -265,7 +264,7 @@ def _compile(
     options = (f"-arch={target}", "-dlto") if lto else (f"-arch={virtual}", "-rdc=true")
     want: Literal["ltoir", "ptx"] = "ltoir" if lto else "ptx"
     inputs = []
-    for name in _SOURCES:
+    for name in ("kernel.cu", "function.cu"):
         source = (files("ltocompat.commands") / "selftest_sources" / name).read_text("utf-8")
         done = compiler.compile(name, source, options, want=want)
         if done.output is None:

@@ -204,8 +204,6 @@ def gpu_models() -> tuple[GpuModel, ...]:
 
 # sm_90, sm90, 90, 90a; 9.0, 12.0a
 _NUMBER = r"(sm[-_ ]?)?([0-9]{1,4})([af]?)"
-_CAPABILITY = r"([0-9]{1,2})\.([0-9])([af]?)"
-_OTHER_FORM = r"(?:compute|lto)[-_ ]?([0-9].*)"
 # Beyond the table, up to here a number is taken for a newer architecture, not for a slip.
 _HIGHEST = 199
 _LONGEST = 80
@@ -313,11 +311,11 @@ def find_gpu(text: str) -> Gpu:
     """
     text = text.strip()
     plain = text.lower()
-    if other := re.fullmatch(_OTHER_FORM, plain):
+    if other := re.fullmatch(r"(?:compute|lto)[-_ ]?([0-9].*)", plain):
         raise UsageError(f"{text!r} is not a GPU but a form of code; write sm_{other[1]}")
     if len(text) > _LONGEST:
         raise _unknown(text)
-    if match := re.fullmatch(_CAPABILITY, plain):
+    if match := re.fullmatch(r"([0-9]{1,2})\.([0-9])([af]?)", plain):
         major, minor, suffix = match.groups()
         return _by_number(text, 10 * int(major) + int(minor), suffix)
     match = re.fullmatch(_NUMBER, plain)

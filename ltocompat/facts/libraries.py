@@ -60,9 +60,7 @@ def packages_with(file: str) -> tuple[LibraryPackage, ...]:
 
     Windows doesn't tell letters of two cases apart.
     """
-    if not _LIKELY.match(file):
-        return ()
-    return _by_file().get(_as_compared(file), ())
+    return _by_file().get(_as_compared(file), ()) if _LIKELY.match(file) else ()
 
 
 def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:

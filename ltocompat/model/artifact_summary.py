@@ -65,6 +65,7 @@ class ModuleGroup(Struct):
         inner: they lie in members of what was named, a package or an archive, and the user named
             none of them.
         kernels: names of the kernels of the module at each place; empty where nobody asked.
+        by_image: at each place, those of each image; empty where all have the same.
     """
 
     signature: ModuleSignature
@@ -74,12 +75,14 @@ class ModuleGroup(Struct):
     inner: bool = False
     places: list[Location] = field(default_factory=list)
     kernels: list[tuple[str, ...]] = field(default_factory=list)
+    by_image: list[tuple[frozenset[str], ...]] = field(default_factory=list)
 
     def part(self, wanted: Sequence[bool]) -> ModuleGroup:
         """Return those modules, by place, that are wanted."""
-        places = list(compress(self.places, wanted))
-        kernels = list(compress(self.kernels, wanted))
-        return replace(self, count=len(places), example=places[0], places=places, kernels=kernels)
+        lists = (self.places, self.kernels, self.by_image)
+        places, kernels, by_image = (list(compress(each, wanted)) for each in lists)
+        part = replace(self, count=len(places), example=places[0])
+        return replace(part, places=places, kernels=kernels, by_image=by_image)
 
     @property
     def named(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 
-_ATTRIBUTES = "\n\nAttributes:\n"
 _FIELD = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
@@ -14,6 +13,6 @@ def described(kind: type) -> tuple[str, dict[str, str]]:
     fields: dict[str, str] = {}
     title = ""
     for base in reversed(kind.__mro__):
-        title, _, attributes = inspect.cleandoc(base.__doc__ or "").partition(_ATTRIBUTES)
+        title, _, attributes = inspect.cleandoc(base.__doc__ or "").partition("\n\nAttributes:\n")
         fields |= {name: " ".join(text.split()) for name, text in _FIELD.findall(attributes)}
     return title, fields

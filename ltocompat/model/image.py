@@ -190,6 +190,7 @@ class Image(Tabular, frozen=True):
         symbols: the symbols that it defines for others or leaves undefined; None if not requested
             or not readable.
         flaws: faults of a PTX text in a separate file.
+        kernel_set: for SASS, a number that differs between sets of kernel names.
         sha256: SHA-256 of the decoded bytes (if scrambled, of the stored bytes); None if not
             requested.
         problems: sentences about contradictions inside the image.
@@ -230,6 +231,7 @@ class Image(Tabular, frozen=True):
     empty_kernels: bool = False
     symbols: DeviceSymbols | None = None
     flaws: tuple[PtxFlaw, ...] = ()
+    kernel_set: int = 0
 
     @property
     def virtual_arch(self) -> SmArch | None:
@@ -257,6 +259,7 @@ class Module(Tabular, frozen=True):
             region.
         guarded: True if one image has no kernels, or kernels that only return, while kernels of
             another do more; known only if a driver picks the former.
+        uneven: True if its images may have different kernels.
     """
 
     row_columns: ClassVar[str] = f"{WHERE} section registered images=image_count"
@@ -266,6 +269,7 @@ class Module(Tabular, frozen=True):
     registered: bool | None
     images: Sequence[Image]
     guarded: bool = False
+    uneven: bool = False
 
     @property
     def image_count(self) -> int:

@@ -101,6 +101,7 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         behind_first: it lies there behind another region, where no linker looks.
         shipped_major: of nvJitLink, with which NVIDIA ships the library of CUDA that it lies in.
         guarded: one image has no kernels, or they only return, and kernels of another do more.
+        uneven: its images may have different kernels.
     """
 
     images: tuple[ImageSignature, ...]
@@ -109,6 +110,7 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
     behind_first: bool = False
     shipped_major: int | None = None
     guarded: bool = False
+    uneven: bool = False
 
 
 def module_signature(module: Module) -> ModuleSignature:
@@ -117,7 +119,9 @@ def module_signature(module: Module) -> ModuleSignature:
     if len(module.images) >= MANY:  # of which most are alike
         known: dict[ImageSignature, ImageSignature] = {}
         found = (known.setdefault(image, image) for image in found)
-    return ModuleSignature(tuple(found), module.registered, guarded=module.guarded)
+    return ModuleSignature(
+        tuple(found), module.registered, guarded=module.guarded, uneven=module.uneven
+    )
 
 
 def image_signature(image: Image) -> ImageSignature:

@@ -31,7 +31,6 @@ _CONTROL = tuple(f"control.tar{packing}" for packing in (".xz", ".zst", ".gz", "
 _PLATFORMS = {"amd64": "linux_x86_64", "arm64": "linux_aarch64", "all": "any"}
 _BY_SONAME = re.compile(r"(lib[a-z]+(?:-builtins)?)-?([0-9.]{1,30})(?:-cuda-[0-9]{1,4})?")
 _OF_NVIDIA = re.compile(r"(?:lib|cuda-)([a-z]+)-([0-9]{2})-([0-9]{1,2})")
-_METAPACKAGES = ("libraries", "runtime", "toolkit")
 _OF_DEBIAN = ("nvidia-cuda-toolkit", "nvidia-cuda-dev", "cuda", "cuda-toolkit", "cuda-libraries")
 _OF_DRIVER = re.compile(r"libcuda1|libnvidia-.*|nvidia-(?:driver|kernel|alternative|smi).*")
 
@@ -77,7 +76,7 @@ def libraries_of(name: str, file: str, line: str) -> Iterator[Dependency]:
     if by_release or name in _OF_DEBIAN:
         versions = f"=={by_release[2]}.{by_release[3]}.*" if by_release else ""
         extra = by_release[1] if by_release else "toolkit"
-        asks = frozenset({"all" if extra in _METAPACKAGES else extra})
+        asks = frozenset({"all" if extra in ("libraries", "runtime", "toolkit") else extra})
         yield Dependency("cuda-toolkit", (versions,), line, asks)
     elif rows := _by_soname().get(file.lower()):
         for row in rows:

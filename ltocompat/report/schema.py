@@ -39,7 +39,6 @@ _TITLES = {
     "error": "An error that stands alone",
     "weigh": "ltocompat inspect --weigh --format json",
 }
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -71,7 +70,7 @@ def schema(name: str) -> dict[str, Any]:
         parts[document.__name__]["properties"]["tables"] = {"description": told} | tables
         parts |= more
     return {
-        "$schema": _DRAFT,
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": document.__struct_config__.tag,
         "title": _TITLES.get(name, f"ltocompat {name} --format json"),
         **parts.pop(document.__name__),

@@ -27,7 +27,6 @@ from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
 from ltocompat.rewrite.wheel import renewed_record
 from ltocompat.rewrite.zips import BROKEN, Content, opened_content
 
-_ARCHIVE = ".tar.zst"
 _LEVEL = 19  # of Zstandard, as conda packs by default
 _SHA256 = re.compile(rb"\b[0-9a-f]{64}\b")
 
@@ -79,7 +78,7 @@ class Libraries:
             with readable(str(place), *BROKEN), archive.open(info) as source:
                 shutil.copyfileobj(source, old, MIB)
             old.flush()
-            if place.path.endswith(".conda") and info.filename.endswith(_ARCHIVE):
+            if place.path.endswith(".conda") and info.filename.endswith(".tar.zst"):
                 return self.of_archive(ByteView(FileSource(old.fileno())), place)
             return self.rewritten(old, place)
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ltocompat.targets.machine.loaded import Library, Resolved
 
 _NAME = re.compile(r"(?:__)?nvJitLink([A-Za-z]+)(?:_(\d{1,9})_(\d{1,9}))?")
-_LINKED_LTOIR = ("GetLinkedLTOIR", "GetLinkedLTOIRSize")
 
 
 def version_of(name: str) -> Release | None:
@@ -32,7 +31,7 @@ def version_of(name: str) -> Release | None:
 def wants_ltoir(name: str) -> bool:
     """Return whether it is one of the functions that give linked LTO-IR."""
     match = _NAME.fullmatch(name)
-    return match is not None and match[1] in _LINKED_LTOIR
+    return match is not None and match[1] in ("GetLinkedLTOIR", "GetLinkedLTOIRSize")
 
 
 def is_plain(name: str) -> bool:

@@ -17,6 +17,7 @@ from ltocompat.files.images.cubin import (
     Cubin,
     early_api_versions,
     kernel_names,
+    kernel_set,
     kernels_only_return,
 )
 from ltocompat.files.images.cubin_header import (
@@ -95,7 +96,11 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
         if unread is not None:
             skipped.append(unread)
     found = tuple(images) if isinstance(images, list) else images
-    return Module(module.place, module.section, module.registered, found), skipped
+    few = images if count < MANY else ()  # no compiler writes so many
+    sass = {e.arch and e.arch.number: e.kernel_set for e in few if e.kind is ImageKind.SASS}
+    ptx_archs = {e.arch and e.arch.number for e in few if e.kind is ImageKind.PTX}
+    uneven = count > 1 and (len({*sass.values()}) > 1 or not ptx_archs <= sass.keys())
+    return Module(module.place, module.section, module.registered, found, uneven=uneven), skipped
 
 
 class Headers(Struct, frozen=True):
@@ -263,7 +268,8 @@ def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
         early = _early_marks(prefix, header)
         if early is not None:
             arch = _suffixed(header.arch, early.notes)
-            return _cubin(stored, header, early, arch, header.problem)
+            found = _cubin(stored, header, early, arch, header.problem)
+            return replace(found, kernel_set=kernel_set(prefix.data))
     if packed:
         prefix.grow(payload.budget.limits.image_bytes)
     view = payload.stored.of(prefix.data) if packed else payload.stored
@@ -271,12 +277,13 @@ def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
     marks = _Marks(whole.notes(), whole.api_versions())
     own = whole.header.arch
     arch = replace(own, suffix="a") if whole.accelerated() else _suffixed(own, marks.notes)
-    image = _cubin(stored, header, marks, arch, whole.problem)
+    image, at = _cubin(stored, header, marks, arch, whole.problem), header.names_index
     return replace(
         image,
         size=whole.extent if image.size is None else image.size,
         debug=whole.debug if image.debug is None else image.debug,
         kernels=whole.kernels() if detail.kernels else None,
+        kernel_set=kernel_set(b"".join(map(whole.bytes_of, whole.sections[at : at + 1]))),
     )
 
 

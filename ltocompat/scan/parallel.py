@@ -17,7 +17,6 @@ from ltocompat.scan import slices, workers
 
 # Below this, handing files to a process and its answers back takes longer than reading them.
 _WORTH_A_PROCESS = 16 * MIB
-_PROGRAMS = (b"\x7fELF", b"MZ")
 
 
 class Settings(Protocol):
@@ -81,7 +80,7 @@ def _for_us(path: str | None, *, in_slices: bool) -> bool:
         if not stat.S_ISREG(status.st_mode):
             return True
         if in_slices and status.st_size >= slices.LARGE:
-            return read_regular(path, 4).startswith(_PROGRAMS)
+            return read_regular(path, 4).startswith((b"\x7fELF", b"MZ"))
     return False
 
 

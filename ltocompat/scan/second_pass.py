@@ -29,7 +29,7 @@ _NONE, _UNDEFINED, _ALL = range(3)
 
 def read_kernels(
     summaries: Iterable[ArtifactSummary],
-    wanted: Iterable[Location],
+    wanted: Mapping[Location, bool],
     settings: ScanSettings,
     view: ByteView,
 ) -> None:
@@ -37,15 +37,15 @@ def read_kernels(
 
     Args:
         summaries: of one file.
-        wanted: modules of it.
+        wanted: modules of it; of which to read every image.
         settings: how the file was read.
         view: its bytes.
     """
-    kept = settings.kept or MemberCache()
+    kept, whole = settings.kept or MemberCache(), {place for place in wanted if wanted[place]}
     names: dict[Location, ModuleKernels] = {}
     for file, inside in _by_file(wanted).items():
         top, around = kept.around(file) or (Location(file.path), view)
-        names |= dict(_in_view(around, top, file, inside, limits=settings.limits))
+        names |= dict(_in_view(around, top, file, inside, limits=settings.limits, whole=whole))
     put_names(summaries, names)
 
 
@@ -55,7 +55,9 @@ def put_names(
     """Put the kernels of modules, by place, into their groups."""
     for group in chain.from_iterable(summary.groups for summary in summaries):
         if any(place in names for place in group.places):
-            group.kernels = [names[place].names if place in names else () for place in group.places]
+            read = [names.get(place, _UNREAD) for place in group.places]
+            group.kernels = [each.names for each in read]
+            group.by_image = [each.by_image for each in read]
 
 
 class ModuleKernels(Struct, frozen=True):
@@ -64,10 +66,15 @@ class ModuleKernels(Struct, frozen=True):
     Attributes:
         names: mangled, each once.
         all_read: every image of it was read; LTO-IR and Tile IR show no names.
+        by_image: those of each image, if every image was read.
     """
 
     names: tuple[str, ...]
     all_read: bool
+    by_image: tuple[frozenset[str], ...] = ()
+
+
+_UNREAD = ModuleKernels((), all_read=False)
 
 
 def kernel_names(
@@ -126,15 +133,15 @@ def _in_view(
 
 
 def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
-    names: dict[str, None] = {}
-    all_read = every_image
+    names: dict[str, str] = {}
+    read: list[Sequence[str] | None] = []
     for image in stored.images:
         kernels = _kernels_of(image)
-        names |= dict.fromkeys(kernels or ())
+        read.append(kernels and [names.setdefault(name, name) for name in kernels])
         if names and not every_image:
-            break
-        all_read = all_read and kernels is not None
-    return ModuleKernels(tuple(names), all_read)
+            return ModuleKernels(tuple(names), all_read=False)
+    by_image = tuple(frozenset(names if each is None else each) for each in read)
+    return ModuleKernels(tuple(names), all_read=every_image and None not in read, by_image=by_image)
 
 
 def _kernels_of(image: StoredImage) -> Sequence[str] | None:

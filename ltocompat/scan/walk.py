@@ -460,7 +460,8 @@ def _in_file(
     found = _FileWalk(place, budget, settings, slicing).stored(view, top)
     for stored in watched_steps(found, budget):
         if not isinstance(stored, Skipped):
-            settings.report(place.path, _reached(stored, budget), view.size)
+            reached = budget.reached if stored.place.members else stored.place.offset or 0
+            settings.report(place.path, reached, view.size)
         # A limit that was hit around the place may be why nothing is found there.
         limited = isinstance(stored, Skipped) and stored.limit and stored.place.contains(place)
         if place.contains(stored.place) or limited:
@@ -470,11 +471,6 @@ def _in_file(
             images = tuple(image for image in stored.images if place.contains(image.entry.place))
             if images:
                 yield replace(stored, images=images, size=None)
-
-
-def _reached(stored: Stored | Module, budget: Budget) -> int:
-    """Return the offset reached in the file: in a container, that of the current member."""
-    return budget.reached if stored.place.members else stored.place.offset or 0
 
 
 class _FileWalk(Struct, Generic[T], frozen=True):

@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import fatbin_writer as writer
 from fatbin_writer import KINDS, EntrySpec, entry, hollow, region
 from generated_artifacts import GROUPS
 from hypothesis import given, settings
@@ -293,14 +294,15 @@ def test_kernels_that_only_return_serve_no_gpu_where_others_do_more(
     real=st.booleans(),
     packed=st.booleans(),
     gpu=st.sampled_from((80, 90, 100)),
+    returns=st.sampled_from((writer.RETURNS, writer.RETURNS_ON_VOLTA)),
 )
 def test_sass_that_only_returns_serves_no_gpu_beside_a_larger_image_that_does_more(
-    works: dict[int, bool], real: bool, packed: bool, gpu: int
+    works: dict[int, bool], real: bool, packed: bool, gpu: int, returns: bytes
 ) -> None:
     """Kernels of ``#if __CUDA_ARCH__ < 900`` as nvcc writes them for sm_90, too."""
     cubins = {arch: FOLDER / f"cubin/nvrtc-12.9-sm_{arch}.cubin" for arch in works}
     data = {arch: path.read_bytes() for arch, path in cubins.items()}
-    codes = [data[arch] if does else hollow(data[arch]) for arch, does in works.items()]
+    codes = [data[arch] if does else hollow(data[arch], returns) for arch, does in works.items()]
     packing = "lz4" if packed else "none"
     specs = [
         EntrySpec(KINDS["sass"], code, sm=arch, version=(1, 7), compression=packing)

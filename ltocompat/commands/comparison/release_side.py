@@ -147,9 +147,10 @@ class Side:
     def _end(self, path: str) -> None:
         """A file ends; of one without code for GPUs or a host around it nothing is asked."""
         summary = self._file_at_hand.summary(path)
-        places = () if self.saved or not self._names else unevenly_served(summary, None)
+        places = {} if self.saved or not self._names else unevenly_served(summary, None)
         if places:
-            put_names((summary,), kernel_names(places, self._limits))
+            whole = [place for place in places if places[place]]
+            put_names((summary,), kernel_names(places, self._limits, whole))
         if summary.groups or summary.hosts or summary.skipped_count:
             self._summaries.append(summary)
         self._file_at_hand = SummaryBuilder(apart=False, members=self._members)

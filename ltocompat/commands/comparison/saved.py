@@ -20,7 +20,6 @@ SCHEMA = "ltocompat/inspect/v1"
 
 # The inspection of libcublasLt 13.10 with all its kernels takes some 60 MiB.
 _MOST_BYTES = 512 * MIB
-_BLANKS = b" \t\r\n"
 _FAMILY = b"ltocompat/"
 _NEAR = 4096
 _AGAIN = "save one with: ltocompat inspect --kernels --format json"
@@ -32,7 +31,7 @@ def document(view: ByteView, path: str) -> v1.Inspect | None:
     Raises:
         UnreadableInput: it is a saved answer of ours that can't be used.
     """
-    if not view.peek(0, 64).lstrip(_BLANKS).startswith(b"{"):
+    if not view.peek(0, 64).lstrip(b" \t\r\n").startswith(b"{"):
         return None
     # Another program may have sorted the members, so that the schema comes last.
     last = max(view.size - _NEAR, 0)

@@ -26,7 +26,6 @@ from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.targets.text_file import read_text
 
 SCHEMA = "ltocompat/baseline/v2"
-_ANY_SCHEMA = "ltocompat/baseline/"
 
 Extents = Mapping[str, FindingExtent]
 """Extents by GPU."""
@@ -109,7 +108,7 @@ def _document(path: str) -> dict[str, Any]:
         UsageError: it can't be read, or is not a baseline.
     """
     value = json_object(read_text(path))
-    if str(value.get("schema")).startswith(_ANY_SCHEMA):
+    if str(value.get("schema")).startswith("ltocompat/baseline/"):
         return value
     write = "ltocompat audit --write-baseline FILE"
     raise UsageError(f"{path} is not a baseline; write one with: {write}")

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
 _AGENT = f"ltocompat/{VERSION}"
-_BUSY = (429, 500, 502, 503, 504)
 _CONNECT_SECONDS, _READ_SECONDS = 10.0, 30.0
 _ATTEMPTS = 4
 _LONGEST_WAIT = 120.0  # seconds
@@ -238,7 +237,7 @@ class Http:
                 retries=library.Retry(
                     total=_ATTEMPTS,
                     redirect=5,
-                    status_forcelist=_BUSY,
+                    status_forcelist=(429, 500, 502, 503, 504),
                     backoff_factor=0.25,
                     backoff_max=_LONGEST_WAIT,
                     backoff_jitter=0.25,

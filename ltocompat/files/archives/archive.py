@@ -21,7 +21,6 @@ from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 
 _HEADER_SIZE = 60
-_HEADER_END = b"`\n"
 # Symbol tables and name tables of the GNU, COFF and BSD formats; they hold no code.
 _INDEXES = {"/", "/SYM64/", "/<ECSYMBOLS>/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64"}
 # Of the first member: how the offsets of members are stored there, behind their number.
@@ -108,7 +107,7 @@ def _member(name: str, data: bytes) -> bytes:
 def _header(view: ByteView, position: int, names: bytes, budget: Budget) -> tuple[str, int, int]:
     """Name and size of the member at ``position``, and the offset of its data."""
     header = view.read(position, _HEADER_SIZE)
-    if not header.endswith(_HEADER_END):
+    if not header.endswith(b"`\n"):
         raise Malformed("a member header does not end in a back quote and a line feed")
     digits = header[48:58].strip()
     if not digits.isdigit():

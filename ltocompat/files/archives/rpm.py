@@ -30,7 +30,6 @@ _ENTRY, _NUMBER = struct.Struct(">IIII"), struct.Struct(">I")
 _HEADER_SHA256, _ARCHIVE_SHA256 = 273, 5092  # tags: of the header, of the compressed archive
 _NUMBERS, *_STRINGS = 4, 6, 8  # types: of 32 bits; one text, several
 _CPIO = re.compile(rb"07070[12](?:[0-9a-fA-F]{8}){13}")
-_TRAILER = "TRAILER!!!"
 _TYPES = {
     stat.S_IFLNK: tar.LINK,
     stat.S_IFDIR: tar.FOLDER,
@@ -159,7 +158,7 @@ def _header(tape: tar.Tape, budget: Budget) -> tar.TarHeader | None:
     budget.check("text_bytes", length, "a name of {size} bytes is over the limit of {most}")
     name = tape.read(length + -(len(head) + length) % 4)[:length].rstrip(b"\0")
     text = name.decode("utf-8", "surrogateescape")
-    if text == _TRAILER:
+    if text == "TRAILER!!!":
         return None
     kind, target = _TYPES.get(stat.S_IFMT(mode), "0"), ""
     if kind == tar.LINK:

@@ -28,7 +28,6 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 
-_USTAR = b"ustar\x00"
 _SPARSE = "GNU.sparse"
 _USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
@@ -91,7 +90,7 @@ def parse(block: bytes) -> TarHeader:
     if not checksum_holds(block):
         raise Malformed("the checksum of a member header is wrong")
     name = _text(block[:100])
-    if block[257:263] == _USTAR and block[345]:
+    if block[257:263] == b"ustar\x00" and block[345]:
         name = f"{_text(block[345:500])}/{name}"
     size = _number(block[124:136])
     if size < 0:

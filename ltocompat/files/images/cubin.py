@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -42,7 +43,6 @@ _EIATTR_CUDA_API_VERSION = 0x37
 _EIATTR_REGCOUNT = 0x2F
 _API_VERSION_RECORD = bytes((_FORMAT_SIZED, _EIATTR_CUDA_API_VERSION, 4, 0))
 _NAMES_BEGIN = b"\0.shstrtab\0"
-_INFO_NAME = b"\0.nv.info."
 _COMPAT_ACCELERATED = 9
 _ARCH_NOTES = (".note.nv.cuinfo", ".note.nv.cuver")
 _ALL_BITS = 0xFF
@@ -64,10 +64,12 @@ class CubinSection(Struct, frozen=True):
     info: int
 
 
-# MOV, IMAD.MOV.U32 or LDC into R1, the stack pointer; EXIT under no condition (nvdisasm 13.5).
+# MOV, IMAD.MOV.U32 or LDC into R1, the stack pointer; on sm_70 a SHFL that never runs (@!PT);
+# EXIT under no condition (nvdisasm 13.5).
 _RETURNS = re.compile(
-    rb"(?:(?:\x02\x7a|\x24\x76|\x82\x7b)\x01.{13})?\x4d\x79\0{8}\x80\x03", re.DOTALL
+    rb"(?s)(?:(?:\x02\x7a|\x24\x76|\x82\x7b)\x01.{13})?(?:.[\xf0-\xff].{14})?\x4d\x79\0{8}\x80\x03"
 )
+_CONSTANTS = re.compile(rb"\.nv\.constant0\.([^\0]+)\0")
 
 
 class Cubin(Struct, frozen=True):
@@ -214,6 +216,11 @@ def kernel_names(
     return tuple(found)
 
 
+def kernel_set(names: bytes) -> int:
+    """A number that tells sets of kernels apart, by the names of their sections of constants."""
+    return crc32(b"\0".join(sorted({*_CONSTANTS.findall(names)})))
+
+
 def kernels_only_return(view: ByteView, budget: Budget, size: int | None = None) -> bool:
     """Return whether a cubin has kernels, and each returns before it does anything.
 
@@ -226,7 +233,7 @@ def kernels_only_return(view: ByteView, budget: Budget, size: int | None = None)
     for _, rows in _symbol_tables(view, tables, budget):
         for _, _, _, number, value, _ in _kernels(rows, budget):
             found = number < len(sections)
-            if not found or not _RETURNS.match(view.peek(sections[number][4] + value, 32)):
+            if not found or not _RETURNS.match(view.peek(sections[number][4] + value, 48)):
                 return False
     return found
 
@@ -277,7 +284,7 @@ def early_api_versions(data: bytes) -> frozenset[int] | None:
     symbols = data.find(_NAMES_BEGIN, HEAD_SIZE + 1)
     if not data.startswith(_NAMES_BEGIN, HEAD_SIZE) or symbols < 0:
         return None
-    expected = data.count(_INFO_NAME, HEAD_SIZE + 1, symbols)
+    expected = data.count(b"\0.nv.info.", HEAD_SIZE + 1, symbols)
     found = [
         int.from_bytes(data[at + 4 : at + 8], "little")
         for at in occurrences(_API_VERSION_RECORD, data)

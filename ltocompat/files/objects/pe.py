@@ -219,9 +219,7 @@ def read_pe(view: ByteView, budget: Budget) -> PeHost | None:
     if view.peek(0, 2) != b"MZ" or view.size < 0x40:
         return None
     signature = view.u32(0x3C)
-    if view.peek(signature, 4) != b"PE\0\0":
-        return None
-    return PeHost(view, budget, signature)
+    return PeHost(view, budget, signature) if view.peek(signature, 4) == b"PE\0\0" else None
 
 
 def checksum(view: ByteView, at: int) -> int:

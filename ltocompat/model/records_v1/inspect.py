@@ -61,7 +61,7 @@ class Symbols(Record):
     prototypes: tuple[tuple[str, str], ...] = ()
 
 
-@published(image.Image)
+@published(image.Image, "kernel_set")
 class Image(Record):
     """One piece of device code; null means that a fact is absent or not known.
 
@@ -86,7 +86,7 @@ class Image(Record):
     flaws: tuple[str, ...] = ()
 
 
-@published(image.Module, "guarded")
+@published(image.Module, "guarded", "uneven")
 class Module(Record):
     """A set of images, of which a driver or a linker picks one for a GPU.
 

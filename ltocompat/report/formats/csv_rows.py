@@ -9,8 +9,6 @@ from typing import Any
 from ltocompat.report import Failure, Options, Writable
 from ltocompat.report.text import escape, safe_text
 
-_FORMULA = ("=", "+", "-", "@")
-
 
 def write(report: Any, records: Iterable[Any], stream: Writable, options: Options) -> None:  # noqa: ANN401, ARG001 - it has rows; all are called alike
     """Write the head, and a row for each failure and each row of the report."""
@@ -38,4 +36,4 @@ def _cell(value: object) -> str:
         case list() | tuple():
             value = "; ".join(value)
     text = escape(str(value))
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text

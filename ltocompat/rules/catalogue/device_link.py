@@ -29,7 +29,6 @@ from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requireme
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
-_REGISTRATION = "__cudaRegisterLinkedBinary_"
 _WRAPPER = "__fatbinwrap_"
 _DEVICE_RUNTIME = "_cuda_device_runtime_"
 _LOADED = ("executable", "shared library")
@@ -44,7 +43,7 @@ def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
     final = host.type in _LOADED
     for found, what, remedy in (
         (
-            [name for name in names if name.startswith(_REGISTRATION)],
+            [name for name in names if name.startswith("__cudaRegisterLinkedBinary_")],
             "the object needs a device link",
             "link the device code first (nvcc -dlink, CUDA_RESOLVE_DEVICE_SYMBOLS)",
         ),

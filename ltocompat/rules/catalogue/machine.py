@@ -101,7 +101,6 @@ def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
     )
 
 
-_CHOSEN_BY_HAND = ("CUDA_HOME", "CUDA_PATH", "PATH")
 # Packages with the toolkit's version; libraries such as cuBLAS have numbers of their own.
 _TOOLKIT_PACKAGE = re.compile(
     r"(?:nvidia-)?(?:cuda-(?:nvrtc|nvcc|version|toolkit)|nvjitlink)(?:-cu\d{1,9})?"
@@ -115,7 +114,7 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
         f"{way} {toolkit.root}": Release.parse(toolkit.version)
         for toolkit in environment.toolkits
         for way in toolkit.reached
-        if toolkit.version and way in _CHOSEN_BY_HAND
+        if toolkit.version and way in ("CUDA_HOME", "CUDA_PATH", "PATH")
     }
     brought = {
         **_toolkit_packages("wheel", environment.wheels),

@@ -105,7 +105,6 @@ def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
 
 
 _OF_DRIVER = ("libcuda.so", "libnvidia-")
-_OF_CUDA = ("libcu", "libnv", "libnccl")
 
 
 @rule("NJL-10")
@@ -121,7 +120,7 @@ def library_not_found(library: Library) -> Iterator[Problem]:
     program = library.resolved[0].loaded.file.program
     sure = program and not of_driver
     # Packages bring most of their own libraries into the process themselves, CUDA's often not.
-    own = not program and not first.asked.startswith(_OF_CUDA)
+    own = not program and not first.asked.startswith(("libcu", "libnv", "libnccl"))
     if of_driver:
         why = " (it comes with the driver, which containers get when they start)"
     else:

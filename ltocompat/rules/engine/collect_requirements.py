@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from ltocompat.packages.values import Package
 
 _LISTED = (Component.DRIVER, Component.LINKER)
-_OPEN_LINKER = "it is unknown which nvJitLink links it"
 _DRIVER = "LTO-IR of CUDA 11, which only a driver links (cuLinkAddData, deprecated)"
 
 
@@ -294,7 +293,7 @@ def _linker_floor(
         return None, NO_NVJITLINK
     bounds = [least_version([constraint]) for constraint in dict.fromkeys(tally.linkers)]
     if Unbounded.NOT_KNOWN in bounds and all(isinstance(bound, Unbounded) for bound in bounds):
-        return None, _OPEN_LINKER
+        return None, "it is unknown which nvJitLink links it"
     least = min(floors, key=lambda floor: (floor.verdict, floor.first))
     alike = [f for f in floors if (f.verdict, f.first) == (least.verdict, least.first)]
     tried = any(group.trials for group in summary.groups)

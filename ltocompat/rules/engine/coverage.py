@@ -42,6 +42,7 @@ from ltocompat.rules.engine.arch_parts import (
 from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
+from ltocompat.rules.selection import pick_for_driver
 
 # The lowest part that a library has for a GPU that its documentation names is 36 modules beside 241
 # (cuSPARSELt 0.8.1, sm_80); those with a tenth or less stand in the rule's source.
@@ -84,8 +85,10 @@ class KernelCoverage(Struct, frozen=True):
     libraries: tuple[UnservedLibrary, ...]
 
 
-def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> set[Location]:
+def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> dict[Location, bool]:
     """The modules whose kernels tell what a GPU loses, or which module replaces another there.
+
+    Of each, whether its images may have different kernels, so that each image tells its own.
 
     Args:
         summary: the artifact, as headers show it.
@@ -95,7 +98,7 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
     asked = gpus_in_use()[:-1] if wanted is None else tuple(wanted)
     served = [archs_of(group.signature) for group in groups]
     kinds = [(gpu.arch.number, _of_kind(gpu, groups)) for gpu in asked]
-    uneven = any(
+    uneven = any(group.signature.uneven for group in groups) or any(
         number not in archs and not archs.isdisjoint(kind)
         for archs, group in zip(served, groups, strict=True)
         for number, kind in kinds
@@ -106,8 +109,8 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> s
         for group in groups
     )
     if not (uneven or split) or summary.single_link or summary.modules > _MOST_READ:
-        return set()
-    return {place for group in groups for place in group.places}
+        return {}
+    return {place: group.signature.uneven for group in groups for place in group.places}
 
 
 class Kernels:
@@ -126,6 +129,7 @@ class Kernels:
         self._names = [*map(names_of, self._groups)]
         self._untied = [*map(_untied, self._groups)]
         self._found: dict[tuple[object, ...], KernelCoverage | None] = {}
+        self._by_image = [*map(_names_by_image, self._groups)]
 
     @classmethod
     def of(cls, summary: ArtifactSummary, engine: Engine) -> Kernels | None:
@@ -153,7 +157,9 @@ class Kernels:
     def _coverage(
         self, gpu: Gpu, serving: tuple[bool, ...], elsewhere: tuple[bool, ...]
     ) -> KernelCoverage | None:
-        here = frozenset[str]().union(*compress(self._names, serving))
+        numbers = compress(range(len(self._groups)), serving)
+        every = [self._names_for(number, gpu.arch.number) for number in numbers]
+        here = frozenset[str]().union(*every)
         if not here:
             return None
         chosen = files_that_choose(self._groups, gpu)
@@ -185,8 +191,8 @@ class Kernels:
             return None
         missing = tuple(
             group
-            for group, names, serves in zip(self._groups, self._names, serving, strict=True)
-            if not serves and not names.isdisjoint(lost)
+            for group, names in zip(self._groups, self._names, strict=True)
+            if not names.isdisjoint(lost)
         )
         arch = find_gpu(f"sm_{best}").arch
         return KernelCoverage(arch, len(there), tuple(sorted(lost)), missing, libraries)
@@ -197,13 +203,21 @@ class Kernels:
         Whichever others are asked, images without kernels are known where this GPU gets one.
         """
         found = (
-            names
-            for group, names in compress(zip(self._groups, self._untied, strict=True), told)
-            if names and arch in self._archs_of(group)
+            names & self._names_for(number, arch)
+            for number, (group, names) in enumerate(zip(self._groups, self._untied, strict=True))
+            if told[number] and names and arch in self._archs_of(group)
             if not group.signature.guarded
             or not all(picks_no_kernels(group.signature, n) for n in (gpu.arch.number, arch))
         )
         return frozenset[str]().union(*found)
+
+    def _names_for(self, number: int, arch: int) -> frozenset[str]:
+        """The kernels that modules have in their image for an architecture."""
+        signature, by_image = self._groups[number].signature, self._by_image[number]
+        picked = pick_for_driver(replace(signature, guarded=False), arch).images if by_image else ()
+        pairs = zip(signature.images, by_image, strict=False)
+        found = [names for image, names in pairs if image in picked]
+        return frozenset[str]().union(*found) if found else self._names[number]
 
     def _archs_of(self, group: ModuleGroup) -> frozenset[int]:
         """The architectures that modules have images for, whatever other targets made known."""
@@ -293,6 +307,14 @@ def _outside(group: ModuleGroup, files: frozenset[tuple[str, ...]]) -> Iterator[
 def names_of(group: ModuleGroup) -> frozenset[str]:
     """The kernels of modules, as far as they were read, whatever their file was compiled for."""
     return frozenset(_NAMESPACE.sub(r"\1", name) for names in group.kernels for name in names)
+
+
+def _names_by_image(group: ModuleGroup) -> Sequence[frozenset[str]]:
+    """The kernels of each image; none where all images have the same."""
+    count = len(group.signature.images) if any(group.by_image) else 0
+    rows = [*zip(group.kernels, group.by_image, strict=False)]
+    lists = [[tuple(r[n]) if len(r) == count else k for k, r in rows] for n in range(count)]
+    return [names_of(replace(group, kernels=each)) for each in lists]
 
 
 def _untied(group: ModuleGroup) -> frozenset[str]:

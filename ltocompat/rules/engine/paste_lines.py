@@ -22,8 +22,6 @@ from ltocompat.rules.services import (
     served_range,
 )
 
-_VARIANT_KINDS = ((ImageKind.SASS, "real"), (ImageKind.PTX, "virtual"))
-
 
 def paste_lines(summary: ArtifactSummary, required: Required) -> Iterator[PasteLine]:
     """The lines of all destinations, from an artifact and all else that it asks."""
@@ -122,7 +120,7 @@ def _variant_lines(
         yield PasteLine("variant", f"nvidia :: cuda_version_lower_bound :: {cuda}")
     served = {service.number for service in promised(services) if is_served(service)}
     signatures = [group.signature for group in summary.groups]
-    for kind, word in _VARIANT_KINDS:
+    for kind, word in ((ImageKind.SASS, "real"), (ImageKind.PTX, "virtual")):
         found = artifact_code.archs(signatures, kind)
         for number in sorted({arch.number for arch in found if _is_whole(arch, services)}):
             if number in served:

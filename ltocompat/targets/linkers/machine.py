@@ -35,7 +35,6 @@ _LONGEST_PATTERN = 1_000
 _SECONDS = 10.0  # for one command
 # Variables that find libraries and set up a driver; tokens may lie in all others.
 _VARIABLES = {"CONDA_PREFIX", "LANG", "LC_ALL", "LD_LIBRARY_PATH"}
-_VARIABLES_OF_CUDA = "CUDA_"
 # Variables that programs need besides, most of them on Windows.
 _VARIABLES_OF_PROGRAMS = {
     *("HOME", "PATHEXT", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE"),
@@ -270,7 +269,7 @@ def environment_of_libraries() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if name in _VARIABLES or name.startswith(_VARIABLES_OF_CUDA)
+        if name in _VARIABLES or name.startswith("CUDA_")
     }
 
 

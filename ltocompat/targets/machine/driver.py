@@ -224,7 +224,6 @@ def compat_folders(
 
 
 _SECTION = ".note.cuda.fwd_compatibility"
-_OWNER = b"NVIDIA Corporation"
 _HEADER = struct.Struct("<III")
 _MOST_BYTES = 64 * KIB
 
@@ -250,7 +249,7 @@ def _note_and_needs(
 
 def _parsed(view: ByteView) -> CompatNote | None:
     name_size, size, _ = view.unpack(_HEADER, 0)
-    if view.peek(_HEADER.size, name_size).rstrip(b"\0") != _OWNER:
+    if view.peek(_HEADER.size, name_size).rstrip(b"\0") != b"NVIDIA Corporation":
         return None
     # The description is aligned to 4 or to 8 bytes; its text starts with a brace.
     rest = view.peek(_HEADER.size + name_size, size + 8)

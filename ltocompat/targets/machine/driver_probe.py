@@ -17,7 +17,6 @@ from ltocompat.targets.machine import driver_probe_child
 from ltocompat.targets.versions.drivers import driver_version
 
 _QUERY = ("--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
-_SMI = ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
 
 
 class Answers(Struct, frozen=True):
@@ -73,7 +72,7 @@ def _gpus(rows: object) -> tuple[LocalGpu, ...]:
 def _smi(machine: Machine) -> tuple[tuple[LocalGpu, ...], str | None]:
     """GPUs and the kernel driver; nothing from before driver 510, which knows no compute_cap."""
     gpus, driver = [], None
-    for program in _SMI:
+    for program in ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi"):
         for line in machine.run([program, *_QUERY]).splitlines():
             parts = [part.strip() for part in line.rsplit(",", 2)]
             if len(parts) != 3 or driver_version(parts[2]) is None:
