@@ -6,24 +6,30 @@ the layout of files, the loader (ldd), pip, or NVIDIA's documents.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import fatbin_writer as writer
 import pytest
-from libraries_made import build, needs_gcc
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from libraries_made import GCC, build, needs_gcc
 from package_writer import zip_of, zstd
 from packages_made import library, wheel
 from samples import FOLDER
 from test_installed_packages import findings, installed
 
+import ltocompat
 from ltocompat.cli import run
 from ltocompat.model.verdict import Verdict
 
@@ -289,6 +295,56 @@ def test_ptx_as_text_is_listed_with_its_place(where: str, tmp_path: Path, capsys
     assert (
         f"PTX 8.5 for sm_89, the first at {data.index(b'.version'):#x}" in capsys.readouterr().out
     )
+
+
+def _in_zip(name: str, data: bytes) -> tuple[str, bytes]:
+    return f"{name}.zip", zip_of((name, data))
+
+
+def _in_tar(name: str, data: bytes) -> tuple[str, bytes]:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as file:
+        member = tarfile.TarInfo(name)
+        member.size = len(data)
+        file.addfile(member, io.BytesIO(data))
+    return f"{name}.tar", packed.getvalue()
+
+
+def _in_ar(name: str, data: bytes) -> tuple[str, bytes]:
+    head = f"{f'{name[-15:]}/':16}{'0':12}{'0':6}{'0':6}{'644':8}{len(data):<10}`\n".encode()
+    return f"{name}.a", b"!<arch>\n" + head + data + b"\n" * (len(data) % 2)
+
+
+@given(
+    form=st.sampled_from(("text", "JSON", "an object", "a library")),
+    layers=st.lists(st.sampled_from((_in_zip, _in_tar, _in_ar)), max_size=2),
+    arch=st.integers(75, 121),
+)
+@example(form="an object", layers=[_in_ar], arch=89)
+@settings(max_examples=30, deadline=None)
+def test_ptx_as_text_is_listed_wherever_it_lies(
+    form: str, layers: list[Callable[[str, bytes], tuple[str, bytes]]], arch: int
+) -> None:
+    text = f"// made here\n.version 8.5\n.target sm_{arch}\n.address_size 64\n"
+    with TemporaryDirectory() as folder:
+        if form in ("text", "JSON"):
+            name, words = "k.txt", json.dumps([text]) if form == "JSON" else f"kernel = `{text}`"
+            data = words.encode()
+        else:
+            name = "k.o" if form == "an object" else "k.so"
+            words = "".join(f"{line}\\n" for line in text.splitlines())
+            Path(folder, "k.c").write_text(f'const char text[] = "{words}";')
+            option = "-c" if form == "an object" else "-shared"
+            command = [str(GCC), option, "-fPIC", f"{folder}/k.c", "-o", f"{folder}/{name}"]
+            subprocess.run(command, check=True)
+            data = Path(folder, name).read_bytes()
+        for layer in layers:
+            name, data = layer(name, data)
+        path = Path(folder, f"given-{name}")
+        path.write_bytes(data)
+        found = [r for r in ltocompat.inspect(path) if isinstance(r, ltocompat.HostBinary)]
+    told = [line for host in found for line in host.ptx_texts]
+    assert [f"PTX 8.5 for sm_{arch}" in line for line in told] == [True], (form, layers, told)
 
 
 # 9. The policy: nothing invented, and no probe of a build system is a part of a build.

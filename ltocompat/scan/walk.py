@@ -560,11 +560,11 @@ class _FileWalk(Struct, Generic[T], frozen=True):
 
 
 def _needing(host: ObjectFile, place: Location) -> HostBinary | None:
-    """The host; an object in an archive only where a linker needs something of it."""
+    """The host; an object in an archive only where a linker or inspect needs something of it."""
     # Files that differ in their CUDA version may be variants, which their exports tell.
     described = host.describe(place, exports=tagged_path(place.innermost) is not None)
     needs = described.undefined_registrations or described.nvjitlink_imports or described.libraries
-    waits = not described.linked and any(section.prelinked for section in host.sections)
+    waits = described.ptx_texts or any(section.prelinked for section in host.sections)
     return described if needs or waits or described.linked or not place.members else None
 
 
