@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from report_values import written
 from verdict_values import EDGE, H100, L4, PROD, finding, result
 
+from ltocompat.model.image import Origin
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Verdict
+from ltocompat.report import Options
 from ltocompat.report.findings import joined
 from ltocompat.report.verbs.check import REPORT
 
@@ -50,3 +58,35 @@ def test_findings_that_differ_by_their_target_are_told_once_with_all_values() ->
     text = written("table", REPORT, records)
     assert "] needs >= 13.3; the targets have prod, edge: the linker refuses it\n" in text
     assert "   on all targets\n  fix: raise prod, edge\n" in text
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["torch 2.4.0 (pip)", "cupy 13.3.0 (pip)", ""]), st.booleans()),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_equal_findings_of_the_files_of_one_distribution_are_one_block(
+    files: list[tuple[str, bool]],
+) -> None:
+    """JSON keeps a record of each; the text has one block for each distribution and message."""
+    found = []
+    for number, (by, ptx) in enumerate(files):
+        file = f"/site/{number}/lib{number}.so"
+        message = f"{file} has no code for sm_90: it has {'PTX' if ptx else 'SASS'} sm_80"
+        told = finding(Verdict.FAIL, message, rule="SASS-06", subject=file)
+        place = Location("app.tar", (file,))
+        origins = (Origin(file, by, "RUN pip install x"),)
+        found.append(replace(told, example=place, places=(place,), origins=origins))
+    records = [PROD, result(Verdict.FAIL, PROD, H100, findings=tuple(found))]
+    for columns in (80, 200):
+        text = written("table", REPORT, records, Options(width=columns))
+        blocks = [line for line in text.splitlines() if line.startswith("fail[SASS-06]")]
+        groups = {(by, ptx): [each for each in files if each == (by, ptx)] for by, ptx in files}
+        assert len(blocks) == len(groups)
+        for (by, _), members in groups.items():
+            if len(members) > 1:
+                whole = " ".join(text.split())
+                assert f"each of {len(members)} files from {by or 'RUN pip install x'}" in whole
+    assert len(re.findall(r'"rule": ?"SASS-06"', written("json", REPORT, records))) == len(files)

@@ -84,6 +84,7 @@ class GroupedFinding(Struct):
         judged: modules of an artifact that were judged: the most of any cell.
         kernels: of its modules, as far as they were read.
         packages: the package of each artifact, where it is known.
+        files: message -> the file inside that it is about, and what installed it.
     """
 
     finding: Finding
@@ -97,6 +98,7 @@ class GroupedFinding(Struct):
     judged: int = 0
     kernels: dict[str, None] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
+    files: dict[str, tuple[str, str]] = field(default_factory=dict)
     _read: dict[str, int] = field(default_factory=dict)
     _read_in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
     _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
@@ -117,6 +119,8 @@ class GroupedFinding(Struct):
         self.cells.setdefault(cell)
         self.judged = max(self.judged, result.extent.judged)
         self.messages.setdefault(finding.message)
+        if file := _file_of(finding):
+            self.files.setdefault(finding.message, (file, _installed_by(finding)))
         self.headlines.setdefault(headline_of(finding))
         if finding.remedy:
             self.remedies.setdefault(finding.remedy)
@@ -131,7 +135,7 @@ class GroupedFinding(Struct):
             (mine.rule, mine.verdict, mine.level) == (finding.rule, finding.verdict, finding.level)
             and self.modules.keys() == other.modules.keys()
             and self.cells.keys().isdisjoint(other.cells)
-            and joined([*self.headlines, *other.headlines]) is not None
+            and joined([*self.short, *other.short]) is not None
         )
 
     def join(self, other: GroupedFinding) -> None:
@@ -144,6 +148,7 @@ class GroupedFinding(Struct):
         self.places = other.places | self.places
         self.cells |= other.cells
         self.messages |= other.messages
+        self.files |= other.files
         self.headlines |= other.headlines
         self.remedies |= other.remedies
         self.judged = max(self.judged, other.judged)
@@ -159,14 +164,38 @@ class GroupedFinding(Struct):
         return sum(self._read.values())
 
     @property
+    def short(self) -> list[str]:
+        """What is wrong in a few words; of several files one sentence for all."""
+        files = dict(self.files.values())
+        if len(files) < 2:
+            return [*self.headlines]
+        by = next(iter(files.values()))
+        each = f"each of {count(len(files), 'file')}{f' from {by}' if by else ''}"
+        told = (text.replace(file, each) for text, (file, _) in self.files.items())
+        short = (headline_of(replace(self.finding, message=text, headline="")) for text in told)
+        return [*dict.fromkeys(short)]
+
+    @property
     def headline(self) -> str:
         """The problem in a few words, for all of its cells."""
-        return truncate(joined([*self.headlines]) or next(iter(self.headlines)))
+        return truncate(joined(self.short) or self.short[0])
 
     @property
     def remedy(self) -> str:
         """One sentence for all of its cells; empty when there is nothing to do."""
         return truncate(joined([*self.remedies]) or next(iter(self.remedies), ""))
+
+
+def _file_of(finding: Finding) -> str:
+    """The file inside an artifact that a finding is about; empty where it is about none."""
+    file = "" if finding.example is None else finding.example.innermost
+    return file if file and file == finding.subject else ""
+
+
+def _installed_by(finding: Finding) -> str:
+    """The distribution of a container image that a finding is about; else its layer."""
+    origins = ((each.distribution or each.layer) for each in finding.origins)
+    return next(origins, "")
 
 
 def _raise(modules: dict[str, int], path: str, number: int) -> None:
@@ -189,8 +218,10 @@ def grouped_findings(
     groups: dict[tuple[Hashable, ...], GroupedFinding] = {}
     for result in results:
         for finding in result.findings:
-            # Who joins them tells them by their headline.
-            text = headline_of(finding) if join else finding.message
+            # Joined ones differ by their headline, those on files of a package by the rest of it.
+            text: Hashable = headline_of(finding) if join else finding.message
+            if join and (file := _file_of(finding)):
+                text = (finding.message.replace(file, ""), _installed_by(finding), result.path)
             key = (finding.rule, finding.verdict, finding.level, text, apart(result, finding))
             groups.setdefault(key, GroupedFinding(finding, key[-1])).add(result, finding)
     found: list[GroupedFinding] = []
@@ -436,6 +467,7 @@ def _where(
         yield (f"on {cells}",)
     if kernels := tuple(_kernels(group)):
         yield kernels
+    paths = paths if len(paths) > 1 else [*dict.fromkeys(file for file, _ in group.files.values())]
     if len(paths) > 1 and not named:
         yield ("also in ", *_others(paths))
 

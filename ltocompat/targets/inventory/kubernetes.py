@@ -5,7 +5,8 @@ do the file of gpu-feature-discovery and documents of labels alone.
 
 Labels: NVIDIA/k8s-device-plugin, docs/gpu-feature-discovery/README.md, "Generated Labels"; those of
 the driver were called ``cuda.driver.major``, ``.minor`` and ``.rev`` before 0.15, and still stand
-beside the new ones. Kubernetes' own: its reference, "Well-Known Labels".
+beside the new ones. Kubernetes' own: its reference, "Well-Known Labels". GKE's nodes have a label
+with the GPU's kind, ``nvidia-tesla-t4``, and none of the driver (kubernetes issue 55005).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _LABEL = re.compile(r"([\w.-]{1,253}/[\w.-]{1,63})=([\w.-]{0,63})", re.ASCII)
 _IN_DOCUMENT = re.compile(
     r"""["']?([\w.-]{1,253}/[\w.-]{1,63})["']? ?: ?["']?([\w.-]{0,63})["']?""", re.ASCII
 )
-_GPU = re.compile(r"nvidia\.com/gpu\.(?:product|compute\.minor)(?:=|[\"']? ?:)")
+_GKE = "cloud.google.com/gke-accelerator"
+_GPU = re.compile(rf"(?:nvidia\.com/gpu\.(?:product|compute\.minor)|{_GKE})(?:=|[\"']? ?:)")
 _KIND = re.compile(r"\bkind\"? ?: ?\"?Node")
 Table = dict[str, Any]
 
@@ -73,9 +75,10 @@ def read_nodes(document: Table) -> Iterator[Node]:
             for key, value in labels.items()
             if key.startswith(_VENDOR)
         }
-        has_gpu = any(key.startswith(_VENDOR) for key in _table(status, "capacity"))
+        kind = str(labels.get(_GKE, ""))
+        has_gpu = kind or any(key.startswith(_VENDOR) for key in _table(status, "capacity"))
         if has_gpu or told.keys() & _NAMING or told.get("gpu.present") == "true":
-            gpu = (told.get("gpu.product", ""), _joined(told, _CAPABILITY))
+            gpu = (told.get("gpu.product", kind), _joined(told, _CAPABILITY))
             full = told.get("cuda.driver-version.full", "")
             drivers = {full, _joined(told, _NEW), _joined(told, _OLD)} - {""}
             driver, *others = sorted(drivers) or [""]

@@ -11,8 +11,9 @@ from ltocompat.facts.gpus import models_beginning, models_named
 from ltocompat.model.errors import UsageError
 from ltocompat.targets.pins import Pin
 
-# gpu-feature-discovery's marks behind a product: GPUs that are shared, and several MIG profiles.
-_MARKS = re.compile(r"-(?:SHARED|MIG-INVALID)\b", re.IGNORECASE)
+# gpu-feature-discovery's marks behind a product: GPUs that are shared, and several MIG profiles;
+# GKE's for a faster network and for workstations (nvidia-h100-mega-80gb, nvidia-l4-vws).
+_MARKS = re.compile(r"-(?:SHARED|MIG-INVALID|MEGA|VWS)\b", re.IGNORECASE)
 _CUT = re.compile(r"[ .]*\.\.\.$")
 _VENDOR = re.compile(r"^(?:nvidia|geforce|tesla|quadro) ")
 _CAPABILITY = re.compile(r"([0-9]{1,2})\.([0-9])")
