@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from every_case import every
 from libraries_made import build, needs_gcc
 from packages_made import conda, debian, judged, library, metadata, rpm, told, wheel
+from packaging.specifiers import SpecifierSet
 from rule_cases import spares, strikes
 from test_hosts_windows import image
 
@@ -262,6 +265,11 @@ def test_what_is_only_opened_by_name_is_a_note(tmp_path: Path) -> None:
         # LMCache 0.4.4: it is linked with torch, so that it is of the CUDA of torch.
         (["torch", "libx-gpu"], ("libcudart.so.12", "libtorch_cuda.so"), UNKNOWN),
         (["torch", "libx-gpu"], ("libcudart.so.13", "libtorch_cuda.so"), OK),
+        # Unless another package is of its CUDA by its name (acellera-openmmtorch-cu12 1.10).
+        (["torch", "libx-cuda-12"], ("libcudart.so.12", "libtorch_cuda.so"), OK),
+        (["torch", "libx-cu12[all]"], ("libnvrtc.so.12", "libtorch_cuda.so"), OK),
+        (["torch", "libx-cuda-11"], ("libcudart.so.12", "libtorch_cuda.so"), UNKNOWN),
+        (["torch", "libx-cuda-13"], ("libcudart.so.12",), OK),
         (["torch"], ("libcudart.so.12", "libcudart.so.13"), OK),  # a library for each
         (["torch"], ("libcusparse.so.12",), OK),  # of CUDA 12 and 13
         (["torch==9.9"], ("libcudart.so.12",), OK),  # which nobody has read
@@ -299,6 +307,46 @@ def test_torch_in_a_list_brings_the_libraries_of_its_own_major(
     others = resolved_packages(str(path), DEFAULT_LIMITS, None)
     problems = judged(wheel(tmp_path, {PLACE: needing(needs)}, ["torch"]), others=others)
     assert told(problems) == {"PKG-01": expected}
+
+
+@every(
+    "case",
+    [
+        ([], OK),  # which of them bring it, only their metadata tell
+        (["libx-gpu", "cupy-foo"], UNKNOWN),
+        (["libx-gpu", "cupy-foo", "nvidia-cuda-runtime-cu12"], None),
+    ],
+)
+@every("beside", ["report.json", "requirements.txt"])
+def test_a_report_of_pip_tells_all_and_a_list_of_names_nothing(
+    tmp_path: Path, case: tuple[list[str], Verdict | None], beside: str
+) -> None:
+    """pip's report has the core metadata of each; without requires_dist it depends on nothing."""
+    names, expected = case
+    path = tmp_path / beside
+    rows = [{"metadata": {"name": name, "version": "12.9"}} for name in names]
+    lines = "\n".join(f"{name}==12.9" for name in names)
+    path.write_text(json.dumps({"install": rows}) if path.suffix == ".json" else lines)
+    others = resolved_packages(str(path), DEFAULT_LIMITS, None)
+    members = {PLACE: needing("libcudart.so.12", runpath="$ORIGIN/../../nvidia/cuda_runtime/lib")}
+    problems = judged(wheel(tmp_path, members, ["libx-gpu", "cupy-foo"]), others=others)
+    if expected is UNKNOWN and beside == "requirements.txt":
+        expected = OK
+    assert told(problems) == ({"PKG-01": expected} if expected is not None else {})
+
+
+TORCHES = ("2.0.1", "2.1", "2.4.1", "2.10.0", "2.11.0", "2.12", "2.13.0", "2.14.1")
+
+
+@every("first", TORCHES)
+def test_the_torch_that_a_finding_names_is_one_that_the_metadata_allow(
+    tmp_path: Path, first: str
+) -> None:
+    for last in TORCHES[TORCHES.index(first) :]:
+        for asked in (f">={first},<={last}", f">={first},<{last}.1", f"~={first}"):
+            for problem in of(tmp_path, "libcudart.so.10.2", f"torch{asked}"):
+                for version in re.findall(r"but torch (\S+) installs", problem.message):
+                    assert version in SpecifierSet(asked)
 
 
 def test_a_file_name_of_a_pinned_version_is_not_compared_with_that_of_another_system(

@@ -184,6 +184,16 @@ def test_what_an_unknown_dependency_may_bring_is_a_note_with_its_name(
     assert "no dependency installs nvJitLink" in problems[0].message
 
 
+@pytest.mark.parametrize(
+    ("asked", "verdict"),
+    [("acme[gpu]", OK), ("acme[cu13]", OK), ("acme[test,cuda]>=2", OK), ("acme[test]", UNKNOWN)],
+)
+def test_an_extra_that_names_cuda_may_bring_its_libraries(
+    tmp_path: Path, loading: bytes, asked: str, verdict: Verdict
+) -> None:
+    assert told(judged(wheel(tmp_path, files(loading), [asked]))) == {"PKG-01": verdict}
+
+
 def test_what_only_an_extra_brings_is_a_note(tmp_path: Path, loading: bytes) -> None:
     requires = ['cuda-toolkit[nvjitlink]==13.5.*; extra == "ctk"']
     path = wheel(tmp_path, files(loading), requires, extras=["ctk"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ltocompat.commands import explain as command
 from ltocompat.facts import drivers, gpus, libraries, rows, table, toolkits
 from ltocompat.rules import clients, evidence, message_values
 from ltocompat.rules.messages import Message, messages, pattern_of
@@ -118,7 +117,7 @@ def _errors() -> dict[str, list[str]]:
     ]
     by_name = drivers._errors_by_name()
     found = {str(number): drivers.errors_called(str(number)) for number in numbers} | by_name
-    return {key: [command._in_words(error) for error in errors] for key, errors in found.items()}
+    return {key: [f"{it.name}: {it.text}" for it in errors] for key, errors in found.items()}
 
 
 def _replacing(typed: tuple[str, str]) -> tuple[str, str]:

@@ -30,7 +30,7 @@ def resolved_packages(path: str, limits: Limits, system: System | None) -> tuple
         return tuple(_of_report(path, budget))
     environment = MarkerEnvironment.of(system or System(), None)
     return tuple(
-        _package(path, pin.package, pin.specifiers.removeprefix("=="))
+        _package(path, budget, pin.package, pin.specifiers.removeprefix("=="))
         for pin in locked_packages(path, environment, budget)
         if pin.specifiers.startswith("==") and "," not in pin.specifiers
     )
@@ -39,21 +39,19 @@ def resolved_packages(path: str, limits: Limits, system: System | None) -> tuple
 def _of_report(path: str, budget: Budget) -> Iterator[Package]:
     try:
         report: Any = json.loads(read_regular(path, _MOST_REPORT))
-        rows = [row["metadata"] for row in report["install"]]
         found = [
             (str(row["name"]), str(row["version"]), list(map(str, row.get("requires_dist", ()))))
-            for row in rows
+            for row in (each["metadata"] for each in report["install"])
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"{path} is not a pip report; make one with: pip install --dry-run --report {path} ..."
         ) from error
-    for name, version, requires in found:
-        yield _package(path, name, version, requires, budget)
+    yield from (_package(path, budget, *each) for each in found)
 
 
 def _package(
-    path: str, name: str, version: str, requires: Sequence[str] = (), budget: Budget | None = None
+    path: str, budget: Budget, name: str, version: str, requires: Sequence[str] | None = None
 ) -> Package:
     problems: list[str] = []
     return Package(
@@ -61,6 +59,7 @@ def _package(
         path=f"{path}: {name}",
         name=normalized(name),
         version=version,
-        requires=tuple(dependencies(requires, problems, budget or Budget())),
+        requires=tuple(dependencies(requires or (), problems, budget)),
         problems=tuple(problems),
+        only_named=requires is None,
     )

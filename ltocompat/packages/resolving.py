@@ -181,21 +181,22 @@ def not_at_hand(
     """
     budget = budget or Budget()
     whole = any(other.name in library_packages() for other in others)
-    there = {other.name for other in others if whole or other.requires or other.files}
-    known = there | library_packages().keys() | {_TOOLKIT}
+    there = {other.name for other in others if whole or not other.only_named}
+    known = there | library_packages().keys() | {_TOOLKIT, *CONDA.values()}
     environment = _environment(package)
-    first = package.name.partition("-")[0]
-    project = first if len(first) > 2 else ""  # foo-core's own project has foo-libs
+    project = package.name.partition("-")[0]  # foo-core's own has foo-libs
     found = (
-        require.name
+        each.name
         for source in (package, *others)
-        for require in budget.timed(source.requires, every=16)
-        if not require.only_limits
-        and environment.holds(require.marker)
-        and require.name not in known
-        and (require.asks or require.name not in without_libraries())
-        and (_MAY_BRING.search(require.name) or require.name.partition("-")[0] == project)
-        and require.name not in CONDA.values()
+        for each in budget.timed(source.requires, every=16)
+        if not each.only_limits
+        and environment.holds(each.marker)
+        and each.name not in known
+        and (each.asks or each.name not in without_libraries())
+        and (
+            _MAY_BRING.search("-".join((each.name, *each.asks)))
+            or (each.name.partition("-")[0] == project and len(project) > 2)
+        )
     )
     return tuple(dict.fromkeys(found))
 

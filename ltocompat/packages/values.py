@@ -111,6 +111,7 @@ class Package(Struct, frozen=True, kw_only=True):
         searched: of an image the folders of LD_LIBRARY_PATH.
         sees_gpus: an image sets NVIDIA_VISIBLE_DEVICES, as some runtimes need it to.
         site: of an installed one the folder of packages that its environment begins with.
+        only_named: it stands in a list of names and versions, which tells nothing else of it.
     """
 
     kind: Kind
@@ -132,6 +133,7 @@ class Package(Struct, frozen=True, kw_only=True):
     searched: tuple[str, ...] = ()
     sees_gpus: bool = False
     site: str = ""
+    only_named: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts import rows
 from ltocompat.facts.libraries import (
@@ -211,7 +212,7 @@ def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
 
 
 def newest_torch(shipped: Shipped) -> TorchWheel | None:
-    """The versions to which the newest torch belongs that a package admits; None where not known.
+    """The versions up to the newest known torch that a package admits; None where not known.
 
     It is the one that pip takes where nothing else asks for torch, and none is given beside it.
     """
@@ -219,14 +220,15 @@ def newest_torch(shipped: Shipped) -> TorchWheel | None:
     from packaging.version import Version
 
     lines = dependencies_always(shipped.package, shipped.budget)
-    asked = [require.versions for require in lines if require.name == "torch"]
+    asked = [each.versions for each in lines if each.name == "torch"]
     asked += [(f"=={other.version}",) for other in shipped.others if other.name == "torch"]
-    for row in reversed(rows(TorchWheel) if asked else ()):
+    sets = [[SpecifierSet(text) for text in texts] for texts in asked]
+    for row in reversed(rows(TorchWheel) if sets else ()):
         first, last = Version(row.first), Version(row.last)
-        named = {v for texts in asked for text in texts for v in named_versions(SpecifierSet(text))}
+        named = {v for texts in sets for each in texts for v in named_versions(each)}
         known = {first, last, *(v for v in named if first <= v <= last and v.local is None)}
-        if any(all(any(v in SpecifierSet(t) for t in texts) for texts in asked) for v in known):
-            return row
+        if right := [v for v in known if all(any(v in each for each in texts) for texts in sets)]:
+            return replace(row, last=str(max(right)))
     return None
 
 

@@ -143,28 +143,29 @@ def not_brought(
         if any(posixpath.basename(path) == file for path in other.files):
             text = f"and {other} has {{}}: the library loads if {other.name} is loaded first"
             return Verdict.OK, text, f", unless {other.name} is always there"
-    unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
-    beside_torch = "torch" in unknown or are_beside_torch(hosts)
+    every = not_at_hand(shipped.package, shipped.others, shipped.budget)
+    majors = "|".join(map(str, _majors(file, shipped))) or "none"
+    of_same = tuple(name for name in every if re.search(f"-cu(da)?-?({majors})", name))
+    unknown = of_same or every
+    linked = not of_same and are_beside_torch(hosts)
+    beside_torch = "torch" in unknown or linked
     if not unknown and not beside_torch:
         return brought_by_nothing(shipped)
     name = "torch" if beside_torch else unknown[0]
-    told = (
-        "and {} has to come with torch"
-        if beside_torch
-        else f"and {{}} may come with {truncate_list(unknown, 1, link='or')}"
-    ) + ": the library loads only with a release that has it"
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
         f"; if every {name} that the metadata allow has it, name that package with --with, or "
         f"{requires}provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
-    # Whatever others bring, what is linked with torch has to be of its CUDA.
-    decides = unknown == ("torch",) or are_beside_torch(hosts)
-    torch = newest_torch(shipped) if decides else None
-    if torch is not None and ".so" in file and torch.major not in _majors(file, shipped):
+    # Unless others are of its CUDA by their names, what is linked with torch is of torch's CUDA.
+    torch = newest_torch(shipped) if linked or unknown == ("torch",) else None
+    if torch is not None and ".so" in file and str(torch.major) not in majors:
         told = f"but torch {torch.last} installs CUDA {torch.major}, and the metadata allow it"
         verdict = Verdict.FAIL if unknown == ("torch",) else Verdict.UNKNOWN
         return verdict, told, f", or write an upper bound for torch{cure}"
+    by = truncate_list(("torch",) if beside_torch else unknown, 1, link="or")
+    may = "has to" if beside_torch else "may"
+    told = f"and {{}} {may} come with {by}: the library loads only with a release that has it"
     return Verdict.OK, told, cure
 
 
