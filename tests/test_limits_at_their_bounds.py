@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import lzma
 import struct
 import tempfile
 import zipfile
@@ -16,7 +17,7 @@ from container_images_made import docker_archive, layer_of
 from elf_writer import linked
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from package_writer import tar_member, tar_of, zip_of
-from packages_made import rpm
+from packages_made import _cpio, rpm
 from samples import FOLDER
 from test_reading_at_its_bounds import FATBIN, SECTION, ar_of
 
@@ -44,6 +45,14 @@ def nested(*kinds: Callable[..., bytes]) -> bytes:
     for kind in kinds:
         data = kind(("inner", data))
     return data
+
+
+def rpm_of(*members: tuple[str, bytes, int]) -> bytes:
+    """An RPM package with files and links."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = rpm(Path(folder), {}, ["libc"]).read_bytes()
+    cpio = b"".join(map(_cpio, *zip(*members, strict=True))) + _cpio("TRAILER!!!", b"")
+    return data[: data.index(b"\xfd7zXZ")] + lzma.compress(cpio)
 
 
 def zeros_deflated() -> tuple[bytes, int]:
@@ -87,12 +96,19 @@ def rows() -> Iterator[tuple[str, str, bytes, int]]:
         )
         yield "text_bytes", f"tar {kind.decode()}", header + file + TAR_END, 1000
     yield "skipped", "images", region([entry(EntrySpec(KINDS["sass"], b"x" * 64))]) * 3, 3
-    with tempfile.TemporaryDirectory() as folder:
-        data = rpm(Path(folder), {"./a": FATBIN, "./b": FATBIN}, ["libc"]).read_bytes()
+    data = rpm_of(("./a", FATBIN, 0o100644), ("./b", FATBIN, 0o100644))
     entries, size = struct.unpack_from(">II", data, 96 + 16 + 8)
     yield "members", "rpm", data, 2
     yield "tables_bytes", "rpm", data, 16 * entries + size
-    yield "text_bytes", "rpm", data, len("TRAILER!!!") + 1
+    yield "text_bytes", "name in an rpm", data, len("TRAILER!!!") + 1
+    yield "text_bytes", "link in an rpm", rpm_of(("./a", b"./".ljust(50, b"a"), 0o120777)), 50
+    tar = tar_of(("zeros", ZEROS))
+    yield (
+        "unpacked_ratio",
+        "gzipped tar",
+        gzip.compress(tar),
+        -(-len(tar) // len(gzip.compress(tar))),
+    )
     image = docker_archive([layer_of({"a.fatbin": FATBIN}), layer_of({"b.fatbin": FATBIN})])
     yield "entries", "layers", image, 2
 

@@ -10,6 +10,7 @@ import pytest
 import zstandard
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from package_writer import TAR_END, pax, tar_header, tar_member, tar_of, zip_of
+from test_limits_at_their_bounds import rpm_of
 from test_reading_at_its_bounds import FATBIN, ar_of
 
 from ltocompat.files.archives.container_image import images_in
@@ -54,6 +55,7 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "long names of a tar": lambda n: tar_member(b"long", b"x", b"L") * n + TAR_END,
     "lists of zeros of a tar": lambda n: SPARSE + (bytes(504) + b"\1" + bytes(7)) * n,
     "MiB behind the end of a tar": lambda n: tar_of(("x", b"")) + bytes(n * MIB),
+    "files of an rpm": lambda n: rpm_of(*((f"./{at}", b"", 0o100644) for at in range(n))),
     "streams of gzip": lambda n: gzip.compress(b"") * n,
     "zeros behind gzip": lambda n: gzip.compress(b"x") + bytes(n * 256 * KIB),
     "windows without anything": lambda n: bytes(n * 256 * KIB),

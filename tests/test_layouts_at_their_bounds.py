@@ -1,0 +1,285 @@
+"""Fields of headers, and places in files, at the last value that fits and the first that doesn't.
+
+What is expected is counted here in bytes, never taken from the reader.
+"""
+
+from __future__ import annotations
+
+import struct
+from unittest import mock
+
+import pytest
+from elf_writer import Part, elf
+from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
+from hypothesis import given
+from hypothesis import strategies as st
+from package_writer import Raw, deflate, raw_zip
+from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
+
+from ltocompat.files.archives import spool
+from ltocompat.files.archives.spool import MemberCache, Spool, holds_alone
+from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.fatbin.walk import _Accounting
+from ltocompat.files.objects import read_host
+from ltocompat.model.image import Module, Skipped
+from ltocompat.model.limits import Budget
+from ltocompat.model.location import Location
+
+SPEC = EntrySpec(KINDS["ptx"], PTX, compression="zstd", options="-lineinfo")
+PLACES = {
+    "header": (4, "<I"),
+    "payload": (8, "<Q"),
+    "compressed": (16, "<I"),
+    "options": (20, "<I"),
+}
+
+
+def told(data: bytes) -> list[str]:
+    """Reasons why something is not read, and problems of images."""
+    found = list[str]()
+    for record in _records(data):
+        if isinstance(record, Skipped):
+            found.append(record.reason)
+        if isinstance(record, Module):
+            found += (problem for image in record.images for problem in image.problems)
+    return found
+
+
+def changed(field: str, value: int) -> bytes:
+    """A region of one entry with another value in its header."""
+    data = bytearray(region([entry(SPEC)]))
+    at, form = PLACES[field]
+    struct.pack_into(form, data, 16 + at, value)
+    return bytes(data)
+
+
+def test_an_entry_fits_into_its_region() -> None:
+    data = region([entry(SPEC)])
+    value = {
+        field: struct.unpack_from(form, data, 16 + at)[0] for field, (at, form) in PLACES.items()
+    }
+    assert value["header"] + value["payload"] == len(data) - 16
+    for field, fits, reason in (
+        ("payload", value["payload"], "after the end of its region"),
+        ("compressed", value["payload"], "compressed bytes in a payload of"),
+        ("header", value["header"], "after the end of its region"),
+        ("options", value["header"] - 8, "outside of its header"),
+    ):
+        found = [any(reason in each for each in told(changed(field, fits + off))) for off in (0, 1)]
+        assert found == [False, True], field
+    for size in (63, 64):
+        assert any("is below 64" in each for each in told(changed("header", size))) == (size < 64)
+    assert told(data) == []
+
+
+@pytest.mark.parametrize("size", range(40))
+def test_a_region_is_as_long_as_its_header_says(size: int) -> None:
+    """Of fewer bytes than a header nothing is left; behind the last entry nothing may follow."""
+    data = region([entry(SPEC)])
+    cut = data[: len(data) - size]
+    assert (told(cut) == []) == (size == 0)
+    longer = region([entry(SPEC), bytes(size)])
+    assert (told(longer) == []) == (size == 0)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_concatenated_images_are_all_of_their_bytes(number: int, compression: str) -> None:
+    plain = EntrySpec(KINDS["ptx"], PTX)
+    data = region([concatenated([plain] * number, compression)])
+    (module,) = (record for record in _records(data) if isinstance(record, Module))
+    assert (len(module.images), told(data)) == (number, [])
+    (at,) = struct.unpack_from("<I", data, 16 + 20)
+    assert data[16 + at : 16 + at + 4] == struct.pack("<I", number)
+    for other in (number - 1, number + 1):
+        assert told(data[: 16 + at] + struct.pack("<I", other) + data[16 + at + 4 :]) != []
+
+
+SPANS = st.lists(st.integers(0, 60), max_size=10, unique=True).map(
+    lambda cuts: list(zip(sorted(cuts)[::2], sorted(cuts)[1::2], strict=False))
+)
+
+
+@given(
+    SPANS,
+    SPANS,
+    st.binary(min_size=60, max_size=60).map(lambda b: bytes(x & 1 & x >> 1 for x in b)),
+)
+def test_what_nothing_accounts_for_is_told_but_for_padding(
+    sections: list[tuple[int, int]], covered: list[tuple[int, int]], data: bytes
+) -> None:
+    accounting = _Accounting(ByteView.of(data), None, Budget())
+    accounting._sections = sections  # noqa: SLF001 - as of a host with these
+    for span in covered:
+        accounting.cover(*span)
+    inside = {at for start, end in covered for at in range(start, end)}
+    expected = list[tuple[int, int]]()
+    for start, end in sections:
+        free = [at for at in range(start, end) if at not in inside]
+        for first in (at for at in free if at - 1 not in free):
+            last = next(at for at in range(first, end + 1) if at not in free)
+            whole = last - first == end - start >= 16
+            if any(data[first:last]) or whole:
+                expected.append((first, last - first))
+    assert list(accounting.gaps()) == expected
+    seen = inside | {at for start, end in sections for at in range(start, end)}
+    assert [at for at in range(62) if not accounting.leaves_out(at)] == sorted(seen)
+
+
+# What is unpacked, and kept
+
+
+@given(st.lists(st.one_of(st.binary(max_size=9), st.integers(0, 5)), max_size=20))
+def test_what_is_unpacked_stays_as_it_was_while_it_is_looked_at(steps: list[bytes | int]) -> None:
+    """Whatever is kept beside it, and let go of before."""
+    here = Spool()
+    kept = list[tuple[bytes, ByteView]]()
+    with mock.patch.object(spool, "IN_MEMORY", 4):
+        for step in steps:
+            if isinstance(step, bytes):
+                view = here.keep(iter([step[:3], step[3:]]), len(step))
+                assert holds_alone(view) == (len(step) > 4)
+                kept.append((step, view))
+            elif step < len(kept):
+                del kept[step]
+            assert all(view.all() == data for data, view in kept)
+
+
+def test_a_file_or_a_part_of_a_member_is_not_held_alone() -> None:
+    with open(__file__, "rb") as file:
+        assert not holds_alone(ByteView(FileSource(file.fileno())))
+    with mock.patch.object(spool, "IN_MEMORY", 4):
+        view = Spool().keep(iter([b"123456"]), 6)
+    assert holds_alone(view)
+    assert not holds_alone(view.sub(0, 5))
+
+
+@pytest.mark.parametrize("least", [5, 6, 7])
+@pytest.mark.parametrize("most", [5, 6, 11, 12])
+def test_members_are_kept_of_a_size_that_is_worth_it_and_not_too_many(
+    least: int, most: int
+) -> None:
+    cache, here = MemberCache(), Spool()
+    place = Location("x", ("a.tar", "b"))
+    with (
+        mock.patch.object(spool, "IN_MEMORY", 4),
+        mock.patch.object(spool, "_LEAST_KEPT", least),
+        mock.patch.object(spool, "_MOST_KEPT", most),
+    ):
+        views = [here.keep(iter([b"123456"]), 6) for _ in "ab"]
+        cache.keep(Location("x", ("a.tar",)), views[0])
+        cache.keep(place, views[1])
+        number = 0 if least > 6 else min(2, most // 6)
+        expected = [None, (Location("x", ("a.tar",)), views[0]), (place, views[1])][number]
+        assert cache.around(Location("x", ("a.tar", "b", "c"), 7)) == expected
+        assert cache.around(Location("x")) is cache.around(Location("y", ("a.tar",))) is None
+        cache.keep(Location("y", ("c",)), views[0])
+        assert cache.around(place) is None
+
+
+# Archives
+
+
+@pytest.mark.parametrize("off", [-1, 0, 1])
+def test_a_member_of_an_archive_ends_with_it_at_most(off: int) -> None:
+    data = bytearray(ar_of(("a.o", FATBIN)))
+    data[8 + 48 : 8 + 58] = f"{len(FATBIN) + off}".ljust(10).encode()
+    assert any("the member says" in reason for reason in told(bytes(data))) == (off > 0)
+
+
+def _ar_with_names(name: str, table: bytes) -> bytes:
+    head = f"{'//':<48}{len(table):<10}`\n".encode() + table + b"\n" * (len(table) % 2)
+    return b"!<arch>\n" + head + f"{name:<48}{len(FATBIN):<10}`\n".encode() + FATBIN
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [("/0", "long.fatbin"), ("/13", "b"), ("/14", ""), ("/15", None), ("a/", "a"), ("b", "b")],
+)
+def test_a_long_name_is_where_its_number_says(name: str, member: str | None) -> None:
+    """Of System V: ended by a slash and a line feed, in a table of 15 bytes."""
+    data = _ar_with_names(name, b"long.fatbin/\nb/")
+    modules = [r.place.innermost for r in _records(data) if isinstance(r, Module)]
+    assert modules == ([] if member is None else [member])
+    assert any("name table of 15 bytes" in reason for reason in told(data)) == (member is None)
+
+
+@pytest.mark.parametrize("length", [0, 4, 1472, 1473])
+def test_a_name_of_bsd_is_the_first_bytes_of_its_member(length: int) -> None:
+    assert len(FATBIN) == 1472
+    body = b"name".ljust(length, b"\0")[:length] + FATBIN[: len(FATBIN) - length]
+    data = b"!<arch>\n" + f"#1/{length}".ljust(48).encode() + b"1472".ljust(10) + b"`\n" + body
+    broken = any("begins with a name of 1473" in reason for reason in told(data))
+    assert broken == (length > 1472)
+
+
+@pytest.mark.parametrize("gap", [64, 65])
+@pytest.mark.parametrize("fill", [b"\0", b"x"])
+@pytest.mark.parametrize("behind", [True, False])
+def test_as_much_lies_between_members_as_aligns_them(
+    gap: int, fill: bytes, *, behind: bool
+) -> None:
+    """A member that no directory has is such bytes, of which 31 are its header."""
+    member = Raw(b"a", FATBIN, method=0)
+    other = Raw(b"b", fill * (gap - 31), method=0, local_only=True)
+    data = raw_zip(member) + fill * gap if behind else raw_zip(member, other)
+    found = any("belong to no member" in reason for reason in told(data))
+    assert found == (gap > 64 and not (behind and fill == b"\0"))
+
+
+@pytest.mark.parametrize("off", [-1, 0, 1])
+@pytest.mark.parametrize("number", [0, 1, 3, 4, 5])
+def test_the_end_of_a_zip_says_what_is_in_front_of_it(number: int, off: int) -> None:
+    """Numbers of two disks, of members, bytes of the directory, and where that begins."""
+
+    def end(fields: list[int]) -> list[int]:
+        fields[number] = max(0, fields[number] + off)
+        return fields
+
+    data = raw_zip(Raw(b"a", FATBIN, method=0), end=end)
+    assert (told(data) == []) == (off == 0 or (number < 2 and off < 0))
+
+
+@pytest.mark.parametrize("comment", [0, 1, 0xFFFF])
+def test_a_comment_of_a_zip_has_65535_bytes_at_most(comment: int) -> None:
+    data = (
+        raw_zip(Raw(b"a", FATBIN, method=0), end=lambda fields: [*fields[:-1], comment])
+        + b"c" * comment
+    )
+    assert told(data) == []
+    assert any(isinstance(record, Module) for record in _records(data))
+    assert told(data + b"c" * (65 if comment < 0xFFFF else 1)) != []
+
+
+@pytest.mark.parametrize("off", [-1, 0, 1])
+@pytest.mark.parametrize("method", [0, 8])
+def test_a_member_of_a_zip_is_as_long_as_it_says(off: int, method: int) -> None:
+    data = raw_zip(Raw(b"a", FATBIN, method=method, unpacked=len(FATBIN) + off))
+    assert (told(data) == []) == (off == 0)
+    stored = deflate(FATBIN) if method else FATBIN
+    packed = raw_zip(Raw(b"a", FATBIN, method=method, packed=len(stored) + off))
+    assert (told(packed) == []) == (off == 0)
+
+
+# ELF
+
+
+@pytest.mark.parametrize("less", [0, 1, 64, 65])
+def test_a_table_of_sections_that_is_cut_is_told(less: int) -> None:
+    """It lies last."""
+    data = elf([Part(".text", b"x" * 16), Part(".data", b"y" * 16)])
+    host = read_host(ByteView.of(data[: len(data) - less]), Budget())
+    assert host is not None
+    assert bool(host.problems) == (less > 0)
+
+
+@pytest.mark.parametrize("size", [16, 17])
+def test_a_section_ends_with_its_file_at_most(size: int) -> None:
+    """Its bytes lie last here, behind the table."""
+    data = bytearray(elf([Part(".data", b"y" * 16)]))
+    (table,) = struct.unpack_from("<Q", data, 40)
+    struct.pack_into("<QQ", data, table + 64 + 24, len(data), size)
+    host = read_host(ByteView.of(bytes(data) + b"z" * 16), Budget())
+    assert host is not None
+    assert [s.size for s in host.sections if s.name == ".data"] == [16]
+    assert any("reaches outside" in problem for problem in host.problems) == (size > 16)
