@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import io
 import os
 import struct
@@ -46,7 +47,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.scan import parallel, slices, workers
 from ltocompat.scan.parallel import _for_us, _size
-from ltocompat.scan.sources import opened_file
+from ltocompat.scan.sources import opened_file, source_names
 from ltocompat.scan.walk import spooled
 from ltocompat.targets.machine import python_environment
 from ltocompat.trial import try_links
@@ -193,6 +194,30 @@ def test_an_open_file_is_read_in_place(tmp_path: Path) -> None:
         with opened_file(file, Limits(spool_bytes=0)) as view:
             assert view.read(0, 10) == b"0123456789"
         assert file.tell() == 4
+
+
+def test_a_file_that_shows_other_bytes_than_it_has_is_read_from_its_beginning(
+    tmp_path: Path,
+) -> None:
+    with gzip.open(tmp_path / "x.gz", "wb") as packed:
+        packed.write(b"0123456789")
+    with gzip.open(tmp_path / "x.gz") as file:
+        file.seek(4)
+        with opened_file(file, Limits()) as view:
+            assert view.all() == b"0123456789"
+    here, there = os.pipe()
+    os.write(there, b"once")
+    os.close(there)
+    with open(here, "rb") as pipe, opened_file(pipe, Limits()) as view:
+        assert view.all() == b"once"
+
+
+def test_sources_of_one_name_are_told_apart() -> None:
+    def named(name: str) -> Any:  # noqa: ANN401 - an open file, as far as it is looked at
+        return SimpleNamespace(name=name, read=None)
+
+    sources = [named("a"), named("a"), b"", Path("b"), "a", named("b"), named("-")]
+    assert source_names(sources) == ["a", "input-1", "input-2", "b", "a", "input-5", "input-6"]
 
 
 @given(st.binary(min_size=1, max_size=40), st.sampled_from([-1, 0, 1]))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
+import io
 import itertools
 import lzma
 import os
 import posixpath
 import struct
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from unittest import mock
 import lz4.block
 import pytest
 import zstandard
+from container_images_made import docker_archive, layer_of
 from elf_writer import Part, elf, tags
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from hypothesis import given
@@ -30,12 +33,14 @@ from test_hosts_windows import image
 import ltocompat
 from ltocompat.files import codec, output
 from ltocompat.files.archives import folder
+from ltocompat.files.archives.container_image import images_in
 from ltocompat.files.archives.layout_folder import is_layout
 from ltocompat.files.archives.member import Names
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import cubin_symbols, ptx
 from ltocompat.files.images.cubin import Cubin
+from ltocompat.files.images.cubin_notes import Notes
 from ltocompat.files.objects import read_host
 from ltocompat.files.objects.coff import read_coff
 from ltocompat.files.objects.elf_symbols import SymbolTable
@@ -588,3 +593,31 @@ def test_standard_input_is_no_file_to_share() -> None:
         "a.whl",
         "a.whl",
     ]
+
+
+@pytest.mark.parametrize("off", [-1, 0])
+def test_a_manifest_of_an_image_is_read_within_the_limit_of_tables(off: int) -> None:
+    data = docker_archive([layer_of({"a.fatbin": FATBIN})])
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        size = archive.getmember("manifest.json").size
+    budget = Budget(Limits(tables_bytes=size + off))
+    assert len([*images_in(ByteView.of(data), Location("x"), budget)]) == (off == 0)
+
+
+NOTES = st.lists(
+    st.tuples(st.sampled_from([2000, 1000]), st.binary(max_size=12)), min_size=1, max_size=4
+)
+
+
+@given(NOTES, st.integers(0, 40))
+def test_notes_end_where_one_is_not_whole(notes: list[tuple[int, bytes]], less: int) -> None:
+    data, ends = b"", list[int]()
+    for kind, text in notes:
+        data += struct.pack("<III12s", 12, len(text), kind, b"NVIDIA Corp") + text
+        ends.append(len(data))
+        data += bytes(-len(data) % 4)
+    data = data[: max(0, len(data) - less)]
+    whole = [kind for (kind, _), end in zip(notes, ends, strict=True) if end <= len(data)]
+    found = Notes.parse(data)
+    assert len(found.tools) == whole.count(2000)
+    assert found.end == (-(-ends[len(whole) - 1] // 4) * 4 if whole else 0)

@@ -82,7 +82,17 @@ def test_linked_ltoir_names_the_linker() -> None:
     assert (maker.role, maker.releases) == (Role.LINKER, (Release(13, 5),))
 
 
+@pytest.mark.parametrize("apis", [(), (129,)])
+def test_kernels_of_one_release_with_the_file_were_compiled_to_it(apis: tuple[int, ...]) -> None:
+    assert made_by(apis=apis, header=129) == ["compiler: 12.9 (e_version 0x81)"]
+
+
 def test_kernels_of_other_releases_were_linked_in() -> None:
+    assert made_by(apis=(129, 124), header=129) == [
+        "compiler: 12.4 (CUDA_API_VERSION 0x7c)",
+        "compiler: 12.9 (CUDA_API_VERSION 0x81)",
+        "linker: linker 12.9 (e_version 0x81)",
+    ]
     assert made_by(apis=(120, 124), header=129) == [
         "compiler: 12.0 (CUDA_API_VERSION 0x78)",
         "compiler: 12.4 (CUDA_API_VERSION 0x7c)",

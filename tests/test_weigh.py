@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from every_case import every
+from fatbin_writer import KINDS, EntrySpec, entry, region
 from libraries_made import build
 from package_writer import zip_of
 from report_values import valid_json, written
@@ -17,6 +19,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.weigh import weight_of
+from ltocompat.files.byteview import ByteView
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
@@ -24,6 +27,8 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste, Weight
 from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.weigh import REPORT
+from ltocompat.scan.walk import ScanSettings, batches_of_view
+from ltocompat.scan.weigh import Weigher
 
 LIBRARY = FOLDER / "objects" / "libsaxpy.so"
 LONG_NAME = "_ZN3cub18DeviceReduceKernelIfEEvPT_i"
@@ -340,6 +345,45 @@ def test_behind_the_most_that_is_compressed_the_rest_is_estimated(
         assert part.estimated is estimated, (most, part)
 
 
+def tallies_of(data: bytes) -> ImageTally:
+    """All images of a file as one."""
+    weigher, total = Weigher(kernels=False), ImageTally()
+    for batch in batches_of_view(ByteView.of(data), Location("x"), ScanSettings()):
+        weigher.take(batch)
+    for library in weigher.measured.libraries.values():
+        for tally in chain.from_iterable(library.tallies.values()):
+            for name in ImageTally.__struct_fields__:
+                setattr(total, name, getattr(total, name) + getattr(tally, name))
+    return total
+
+
+def test_nothing_is_compressed_to_see_but_what_a_fatbin_could_say_so_of() -> None:
+    """Zstandard is packed, scrambled code is packed before, and a bare image has no header."""
+    text = b".version 8.4\n.target sm_80\n".ljust(4000)
+    for compression, scrambled in (("none", False), ("lz4", False), ("zstd", False), ("lz4", True)):
+        kind = KINDS["ltoir" if scrambled else "ptx"]
+        spec = EntrySpec(kind, text, compression=compression, scrambled=scrambled)
+        total = tallies_of(region([entry(spec)]))
+        worth = compression != "zstd" and not scrambled
+        stored = -(-total.stored // 8) * 8
+        assert (total.packable, total.unmeasured) == (stored * worth, 0), spec
+        assert total.packed <= total.packable
+    assert tallies_of(text).packable == 0
+
+
+@pytest.mark.parametrize("number", [7, 8, 9, 16])
+def test_of_what_is_not_compressed_every_eighth_image_is(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ltocompat.scan.weigh._MOST_COMPRESSED", 0)
+    texts = ((b".version 8.4\n.target sm_80\n// %d" % at).ljust(400) for at in range(number))
+    data = region([entry(EntrySpec(KINDS["ptx"], text)) for text in texts])
+    total = tallies_of(data)
+    (size,) = {total.stored // number}
+    assert (total.packable, total.packed > 0) == (number // 8 * size, number >= 8)
+    assert total.unmeasured == total.stored - total.packable
+
+
 def test_kernels_beyond_the_most_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,7 +411,9 @@ def test_modules_of_shapes_beyond_the_most_count_without_their_images(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = FOLDER / "fatbin" / "nvcc-13.0-none.fatbin"
-    overhead = weight(path).overhead
+    whole, overhead = weight(path), weight(path).overhead
+    monkeypatch.setattr("ltocompat.scan.weigh._MOST_SHAPES", 1)
+    assert weight(path) == whole
     monkeypatch.setattr("ltocompat.scan.weigh._MOST_SHAPES", 0)
     found = weight(path)
     assert (found.stored, found.overhead, found.archs) == (overhead, overhead, ())
