@@ -548,6 +548,22 @@ def test_as_many_libraries_of_a_package_are_kept_as_there_may_be(
     assert [host.place.innermost for host in builder.summary("x").hosts] == ["a.so", "b.so"][:most]
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_as_many_places_are_kept_as_there_may_be_and_all_are_counted(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summarize, "_MOST_SKIPPED", most)
+    monkeypatch.setattr(summarize, "_MOST_PLACES", most)
+    builder = SummaryBuilder(apart=False)
+    broken = region([entry(EntrySpec(KINDS["sass"], b"x" * 64))])
+    for record in _records(FATBIN * 2 + broken * 2):
+        builder.take(record)
+    found = builder.summary("x")
+    (group,) = (each for each in found.groups if each.example.offset == 0)
+    assert (group.count, len(group.places)) == (2, min(most, 2))
+    assert (found.skipped_count, len(found.skipped)) == (2, min(most, 2))
+
+
 # Names are read no further than they are asked for
 
 

@@ -157,7 +157,7 @@ class ByteView:
 
     def text(self, offset: int, limit: int) -> str:
         """A NUL-terminated string of at most ``limit`` bytes; other encodings are replaced."""
-        return self.peek(offset, limit).split(b"\0", 1)[0].decode("utf-8", "replace")
+        return self.peek(offset, limit).partition(b"\0")[0].decode("utf-8", "replace")
 
     def sub(self, offset: int, size: int) -> ByteView:
         """A window inside this one."""

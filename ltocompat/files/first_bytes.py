@@ -66,12 +66,12 @@ def is_ar(view: ByteView) -> bool:
 
 def may_be_zip(view: ByteView) -> bool:
     """Return whether this may be a zip, which is also recognised by its end, behind anything."""
-    return not view.peek(0, 4).startswith(CODE_MAGICS)
+    return not view.peek(0, _HEAD).startswith(CODE_MAGICS)
 
 
 def may_be_coff(view: ByteView) -> bool:
     """Return whether this may be a Windows object file, which has no magic."""
-    return view.peek(0, 4).startswith(_COFF)
+    return view.peek(0, _HEAD).startswith(_COFF)
 
 
 def lost_pe_header(view: ByteView, name: str) -> bool:
@@ -151,7 +151,7 @@ def names_image(peek: Callable[[int], bytes]) -> bool:
             return False
         end += BLOCK + int(size[0], 8) + -int(size[0], 8) % BLOCK
         header = peek(end)[end - BLOCK :]
-    return _OF_IMAGE.fullmatch(header[:100].split(b"\0", 1)[0]) is not None
+    return _OF_IMAGE.fullmatch(header[:100].partition(b"\0")[0]) is not None
 
 
 _MOST = 1 << 20  # bytes, as many as are searched at a time

@@ -149,8 +149,8 @@ class SummaryBuilder(Struct, kw_only=True):
     def _of_device_runtime(self, members: tuple[str, ...]) -> bool:
         """Return whether this is NVIDIA's libcudadevrt inside of what was named."""
         archives = members[len(self.members) : -1]
-        inside = any(is_device_runtime(name.rsplit("/", 1)[-1]) for name in archives)
-        return inside and members[-1].rsplit("/", 1)[-1].startswith(_OF_DEVICE_RUNTIME)
+        inside = any(is_device_runtime(name.rpartition("/")[2]) for name in archives)
+        return inside and members[-1].rpartition("/")[2].startswith(_OF_DEVICE_RUNTIME)
 
 
 def _origins(layers: Sequence[ImageLayer]) -> dict[str, Origin]:

@@ -141,7 +141,7 @@ def _long_name(names: bytes, offset: int) -> str:
     """A name from the table: ended by a slash and a line feed (GNU) or by NUL (COFF)."""
     if offset >= len(names):
         raise Malformed(f"a member's name is at {offset} of a name table of {len(names)} bytes")
-    raw = names[offset : offset + 4096].split(b"\n", 1)[0].split(b"\0", 1)[0]
+    raw = names[offset : offset + 4096].partition(b"\n")[0].partition(b"\0")[0]
     return raw.removesuffix(b"/").decode("utf-8", "surrogateescape")
 
 

@@ -139,7 +139,7 @@ def _leads_out(name: str) -> bool:
     name = name.replace("\\", "/")
     if name.startswith("/") or _DRIVE.match(name):
         return True
-    return ".." in name and posixpath.normpath(name).split("/", 1)[0] == ".."
+    return ".." in name and posixpath.normpath(name).partition("/")[0] == ".."
 
 
 def _key(name: str) -> int:

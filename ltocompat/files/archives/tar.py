@@ -138,14 +138,14 @@ def _number(field: bytes) -> int:
     if field[0] in (0x80, 0xFF):
         number = int.from_bytes(field[1:], "big")
         return number - (1 << 8 * (len(field) - 1)) if field[0] == 0xFF else number
-    digits = field.split(b"\0", 1)[0].strip()
+    digits = field.partition(b"\0")[0].strip()
     if not re.fullmatch(rb"[0-7]*", digits):
         raise Malformed(f"a member header has {digits!r} instead of a number")
     return int(digits or b"0", 8)
 
 
 def _text(field: bytes) -> str:
-    return _decode(field.split(b"\0", 1)[0])
+    return _decode(field.partition(b"\0")[0])
 
 
 def _decode(data: bytes) -> str:

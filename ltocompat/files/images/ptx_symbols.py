@@ -229,7 +229,7 @@ def _variables(text: bytes, budget: Budget) -> Iterator[tuple[str, str, str]]:
             budget.check_time()
             before = position
             position, stop = _next_stop(text, position, budget)
-            words = text[before : position - 1].split(b"[", 1)[0].split()
+            words = text[before : position - 1].partition(b"[")[0].split()
             if words and _NAME.fullmatch(words[-1]):
                 yield start[1].decode(), start[2].decode(), words[-1].decode()
             if stop == b"=":

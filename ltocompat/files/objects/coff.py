@@ -83,7 +83,7 @@ class _Header(Struct, frozen=True):
 
 def long_name(view: ByteView, raw: bytes, strings: int | None, limit: int) -> str:
     """A section's name: up to 8 bytes, or ``/123`` or ``//base64``, places in the string table."""
-    text = raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+    text = raw.partition(b"\0")[0].decode("utf-8", "replace")
     place = _LONG_NAME.fullmatch(text)
     if strings is None or place is None:
         return text
@@ -264,7 +264,7 @@ class CoffHost(ObjectReader):
         if raw[:4] == b"\0\0\0\0":
             offset = self._header.strings + int.from_bytes(raw[4:], "little")
             return short_text(self.view, offset, self.budget.limits.text_bytes)
-        return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+        return raw.partition(b"\0")[0].decode("utf-8", "replace")
 
 
 def read_coff(view: ByteView, budget: Budget) -> CoffHost | None:

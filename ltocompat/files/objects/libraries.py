@@ -176,7 +176,7 @@ def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> No
     head, tail = data[: at - before], data[at - before :]
     for mark, name in _STATIC_MARKS.items():
         if tail.startswith(mark):
-            shown = tail.split(b"\0", 1)[0].decode("ascii", "replace")[:48]
+            shown = tail.partition(b"\0")[0].decode("ascii", "replace")[:48]
             found.marks.setdefault(name, f'string "{shown}" at {at:#x}')
             return
     if tail.startswith(BANNER):

@@ -73,7 +73,7 @@ def short_text(view: ByteView, offset: int, limit: int) -> str:
     head = view.peek(offset, min(limit, _FIRST_PEEK))
     if len(head) == _FIRST_PEEK and b"\0" not in head:
         return view.text(offset, limit)
-    return head.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return head.partition(b"\0")[0].decode("utf-8", "replace")
 
 
 WINDOW = MIB
