@@ -13,13 +13,21 @@ from elf_writer import Part, elf
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import given
 from hypothesis import strategies as st
-from package_writer import Raw, deflate, raw_zip
+from package_writer import Raw, deflate, pax, raw_zip, tar_header
+from samples import FOLDER
 from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
 
 from ltocompat.files.archives import spool
 from ltocompat.files.archives.spool import MemberCache, Spool, holds_alone
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.fatbin.walk import _Accounting
+from ltocompat.files.first_bytes import (
+    checksum_holds,
+    holds_no_code,
+    lost_pe_header,
+    names_image,
+    packing_of,
+)
 from ltocompat.files.objects import read_host
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import Budget
@@ -283,3 +291,175 @@ def test_a_section_ends_with_its_file_at_most(size: int) -> None:
     assert host is not None
     assert [s.size for s in host.sections if s.name == ".data"] == [16]
     assert any("reaches outside" in problem for problem in host.problems) == (size > 16)
+
+
+# First bytes
+
+
+@pytest.mark.parametrize("relocations", [0x1C, 0x40])
+@pytest.mark.parametrize("leads", ["to PE", "to NE", "to text", "to half of PE", "to 0", "behind"])
+@pytest.mark.parametrize("name", ["x.dll", "X.PYD", "x.txt"])
+def test_a_library_of_windows_has_its_second_header(
+    relocations: int, leads: str, name: str
+) -> None:
+    """Source: Microsoft, "PE Format", MS-DOS stub; a program for DOS leads nowhere."""
+    at = {"to 0": 0, "behind": 1000}.get(leads, 0x40)
+    second = {"to PE": b"PE\0\0".ljust(24, b"x"), "to NE": b"NE".ljust(24, b"x")}.get(
+        leads, b"text"
+    )
+    second = b"PE\0\0".ljust(23, b"x") if leads == "to half of PE" else second
+    head = struct.pack("<2s22xH34xI", b"MZ", relocations, at) + second
+    there = leads in ("to PE", "to NE")
+    promised = name.lower()[-4:] in (".dll", ".pyd")
+    expected = not there and (promised or (relocations == 0x40 and at > 0))
+    assert lost_pe_header(ByteView.of(head), name) == expected
+    assert not lost_pe_header(ByteView.of(b"mz" + head[2:]), name)
+    assert lost_pe_header(ByteView.of(head[:30]), name) == promised
+
+
+@given(st.binary(min_size=100, max_size=100), st.booleans(), st.integers(-1, 1))
+def test_a_sum_of_a_header_of_tar_is_of_its_bytes_signed_or_not(
+    name: bytes, signed: bool, off: int
+) -> None:
+    block = bytearray(tar_header(name, 0))
+    block[148:156] = b" " * 8
+    total = sum(byte - 256 * (signed and byte > 127) for byte in block) + off
+    block[148:156] = b"%06o\0 " % total if total >= 0 else b"0" * 8
+    other = sum(byte - 256 * (byte > 127) for byte in name) + sum(block[100:148]) + sum(block[156:])
+    right = {sum(block[:148]) + 256 + sum(block[156:]), other + 256}
+    assert checksum_holds(bytes(block)) == (total in right)
+    for field in (b"8", b"9", b"x", b" ", b"-1"):
+        assert not checksum_holds(bytes(block[:148]) + field.ljust(8) + bytes(block[156:]))
+
+
+NEEDLES = [b"PK\5\6", b"\x7fELF", b"\xed\x43\x4e\x7f", b"\x28\xb5\x2f\xfd", FATBIN[:8]]
+BEGINNINGS = [
+    *(b"!<arch>\n", b"BZh", b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"PK\3\4", b"\xed\xab\xee\xdb"),
+    *(b"MZ", b"\x7fTileIR\0", b"\x64\x86", b"\x64\xaa", b"\0\0\xff\xff", b"\x5f\x2a\x4d\x18"),
+]
+
+
+@pytest.mark.parametrize("needle", NEEDLES)
+def test_what_is_found_anywhere_may_lie_in_any_file(needle: bytes) -> None:
+    for front, behind in ((b"", b""), (b"text", b""), (b"text", b"more"), (b"\0" * 600, b"x")):
+        assert not holds_no_code(ByteView.of(front + needle + behind))
+        cut = front + needle[1:] + b"." + behind
+        assert holds_no_code(ByteView.of(cut))
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_what_begins_a_file_tells_its_kind_there_alone(beginning: bytes) -> None:
+    assert not holds_no_code(ByteView.of(beginning + b"text"))
+    assert holds_no_code(ByteView.of(b"text" + beginning))
+
+
+def test_a_text_holds_no_code_unless_it_names_a_version_of_ptx_or_is_large() -> None:
+    for text, holds in (
+        (b"", False),
+        (b"text", False),
+        (b".version 8.4", True),
+        (b"text .version\t8", True),
+        (b".version x", False),
+        (b".version", False),
+        (tar_header(b"x", 0), True),
+        (b"a" * (1 << 20), False),
+        (b"a" * ((1 << 20) + 1), True),
+    ):
+        assert holds_no_code(ByteView.of(text)) == (not holds), text[:20]
+
+
+@pytest.mark.parametrize(
+    ("head", "packing"),
+    [
+        (b"\x1f\x8b\x08", "GZIP"),
+        (b"\x1f\x8b\x07", None),
+        (b"BZh91AY&SY", "BZIP2"),
+        (b"BZh1\x17\x72\x45\x38\x50\x90", "BZIP2"),
+        (b"BZh01AY&SY", None),
+        (b"BZh91AY&S", None),
+        (b"\xfd7zXZ\0", "XZ"),
+        (b"\xfd7zXZ", None),
+        (b"\x28\xb5\x2f\xfd", "ZSTD"),
+        (b"\x50\x2a\x4d\x18", "ZSTD"),
+        (b"\x5f\x2a\x4d\x18", "ZSTD"),
+        (b"\x60\x2a\x4d\x18", None),
+        (b"", None),
+    ],
+)
+def test_a_stream_is_known_by_its_first_bytes(head: bytes, packing: str | None) -> None:
+    found = packing_of(ByteView.of(head))
+    assert (found.name if found else None) == packing
+
+
+@pytest.mark.parametrize("front", [b"", tar_header(b"./", 0, b"5"), pax([("path", "x")], b"g")])
+@pytest.mark.parametrize(
+    ("name", "is_image"),
+    [
+        ("manifest.json", True),
+        ("./index.json", True),
+        ("oci-layout", True),
+        ("repositories", True),
+        ("blobs/", True),
+        ("blobs", True),
+        ("0" * 64, True),
+        ("0" * 64 + "/layer.tar", True),
+        ("0" * 64 + ".json", True),
+        ("sha256:" + "f" * 64, True),
+        ("0" * 63, False),
+        ("blobs.txt", False),
+        ("x/manifest.json", False),
+        ("", False),
+    ],
+)
+def test_an_archive_of_an_image_is_known_by_its_first_file(
+    front: bytes, name: str, *, is_image: bool
+) -> None:
+    data = front + tar_header(name.encode(), 0)
+    assert names_image(lambda most: data[:most]) == is_image
+
+
+@pytest.mark.parametrize("blocks", [6, 7])
+def test_as_many_headers_come_before_the_first_file_of_an_image(blocks: int) -> None:
+    """Of one with its data 8 blocks at most."""
+    front = tar_header(b"pax", blocks * 512 - 512 + 1, b"x") + bytes(blocks * 512)
+    data = front + tar_header(b"manifest.json", 0)
+    assert names_image(lambda most: data[:most])
+    larger = (
+        tar_header(b"pax", 7 * 512 + 1, b"x") + bytes(8 * 512) + tar_header(b"manifest.json", 0)
+    )
+    assert not names_image(lambda most: larger[:most])
+
+
+# What an entry says of its image
+
+
+CUBIN = (FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin").read_bytes()
+
+
+@pytest.mark.parametrize("number", [75, 80, 90])
+def test_an_entry_for_another_architecture_than_its_cubin_is_told(number: int) -> None:
+    for compression in ("none", "zstd"):
+        spec = EntrySpec(KINDS["sass"], CUBIN, sm=number, compression=compression)
+        found = [each for each in told(region([entry(spec)])) if "is for sm_80" in each]
+        assert len(found) == (number != 80)
+
+
+@pytest.mark.parametrize(
+    ("version", "number", "problems"),
+    [((8, 4), 80, 0), ((8, 3), 80, 1), ((8, 4), 75, 1), ((7, 4), 90, 2)],
+)
+def test_an_entry_says_of_a_text_what_that_says_itself(
+    version: tuple[int, int], number: int, problems: int
+) -> None:
+    text = b".version 8.4\n.target sm_80\n.address_size 64\n"
+    spec = EntrySpec(KINDS["ptx"], text, sm=number, version=version)
+    assert len(told(region([entry(spec)]))) == problems
+
+
+@pytest.mark.parametrize(
+    ("said", "inside", "fine"), [(110, 101, True), (101, 110, True), (100, 101, False)]
+)
+def test_sm_101_is_called_sm_110_since_cuda_13(said: int, inside: int, *, fine: bool) -> None:
+    text = f".version 9.0\n.target sm_{inside}\n".encode()
+    spec = EntrySpec(KINDS["ptx"], text, sm=said, version=(9, 0))
+    assert (told(region([entry(spec)])) == []) == fine
