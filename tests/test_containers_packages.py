@@ -285,17 +285,6 @@ def test_a_record_of_nonsense_is_read_to_its_end(tmp_path: Path) -> None:
     assert all(not isinstance(record, ltocompat.Module) for record in ltocompat.inspect(info))
 
 
-def test_the_rest_of_a_record_that_is_too_long_is_said(tmp_path: Path) -> None:
-    info = tmp_path / "x-1.0.dist-info"
-    info.mkdir()
-    (tmp_path / "x.so").write_bytes((FOLDER / "objects" / "libsaxpy.so").read_bytes())
-    line = f"{'y' * 200}/,,\n"
-    (info / "RECORD").write_text("x.so,,\n" + line * ((17 << 20) // len(line)))
-    limits = ltocompat.Limits(members=10)
-    reasons = [r.reason for r in ltocompat.inspect(info, limits=limits) if isinstance(r, Skipped)]
-    assert reasons[0] == f"RECORD has more than {16 << 20} bytes; the rest of it is not read"
-
-
 def test_no_folder_for_temporary_files_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc/none"])

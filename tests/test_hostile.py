@@ -125,10 +125,6 @@ def test_a_bomb_hits_the_ratio() -> None:
     assert limit_hit(zstd_entry(64 << 20), Limits()) == "image_ratio"
 
 
-def test_a_large_image_hits_its_size() -> None:
-    assert limit_hit(zstd_entry(2 << 20), Limits(image_bytes=1 << 20)) == "image_bytes"
-
-
 def test_a_large_image_of_lz4_hits_the_memory_that_decoding_takes() -> None:
     text = b".version 8.4\n.target sm_80\n" + bytes(range(256)) * (1 << 14)
     data = region([entry(EntrySpec(KINDS["ptx"], text, compression="lz4"))])
@@ -141,19 +137,6 @@ def test_a_lying_size_is_found_out_without_decoding_it_all() -> None:
     data = zstd_entry(64 << 20, declared=900_000)
     (skipped,) = [r for r in records_of(data, detail=True) if isinstance(r, Skipped)]
     assert skipped.reason.startswith("a Zstandard frame of 67108864 bytes is declared as 900000")
-
-
-def test_many_images_hit_the_total() -> None:
-    data = entry(
-        EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n" + bytes(4000), compression="zstd")
-    )
-    found = skipped_of(region([data] * 20), limits=Limits(total_bytes=10_000))
-    assert {s.limit for s in found} == {"total_bytes"}
-
-
-def test_a_region_with_too_many_entries_is_not_walked_to_its_end() -> None:
-    data = region([entry(EntrySpec(KINDS["ptx"], b".version 8.4\n.target sm_80\n"))] * 50)
-    assert limit_hit(data, Limits(entries=10)) == "entries"
 
 
 def test_time_is_limited() -> None:

@@ -735,15 +735,6 @@ def test_a_dictionary_that_takes_all_memory_is_not_allocated(read: Read, form: s
     assert read(packed, Limits(window_bytes=8 * MIB)).limits == ["window_bytes"]
 
 
-def test_packages_inside_packages_end(read: Read) -> None:
-    data = FATBIN
-    for number in range(9):
-        data = zip_of(("m", data)) if number % 2 else gzip.compress(tar_of(("m", data)))
-    found = read(data)
-    assert found.names == []
-    assert found.limits == ["depth"]
-
-
 @pytest.mark.parametrize("quine", [zip_quine, gzip_quine, tar_gz_quine])
 def test_an_archive_that_holds_itself_ends(read: Read, quine: Callable[[], bytes]) -> None:
     data = quine()
@@ -752,14 +743,6 @@ def test_an_archive_that_holds_itself_ends(read: Read, quine: Callable[[], bytes
     found = read(data)
     assert found.names == []
     assert found.limits == ["depth"]
-
-
-def test_packages_with_too_many_members_end(read: Read) -> None:
-    members = [Raw(b"%d.fatbin" % number, FATBIN) for number in range(20)]
-    for data in (raw_zip(*members), b"".join(tar_member(m.name, m.data) for m in members)):
-        found = read(data, Limits(members=10))
-        assert found.limits[0] == "members"
-        assert len(found.names) <= 10
 
 
 def test_tars_of_nothing_but_extended_headers_end(read: Read) -> None:

@@ -35,12 +35,7 @@ from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.variants_of_files import _versions
 from ltocompat.facts.drivers import branch_cuda, driver_branches
-from ltocompat.files import first_bytes
-from ltocompat.files.archives import spool
-from ltocompat.files.byteview import ByteView
-from ltocompat.files.first_bytes import holds_no_code
 from ltocompat.files.images.cubin import Cubin
-from ltocompat.files.output import name_beside
 from ltocompat.model.arch import Release, SmArch, version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, UsageError
@@ -162,17 +157,6 @@ def test_a_system_that_tells_no_cores_has_one(monkeypatch: Patch) -> None:
         assert workers.cores() == cores
 
 
-def test_what_a_killed_run_left_beside_a_file_goes(tmp_path: Path) -> None:
-    left = {name: tmp_path / f"out.{name}" for name in ("01234567.part", "012.part", "txt")}
-    left["new"] = tmp_path / "out.89abcdef.part"
-    for path in left.values():
-        path.touch()
-        os.utime(path, (0, 0))
-    os.utime(left["new"])
-    name_beside(str(tmp_path / "out"))
-    assert {name for name, path in left.items() if path.exists()} == {"012.part", "txt", "new"}
-
-
 def test_a_draft_says_why_the_first_trial_was_not_made() -> None:
     failures = [Failure("missing", text) for text in ("first", "second")]
     drafting = some(summaries=lambda _: failures, missing="")
@@ -288,11 +272,6 @@ def test_copies_are_counted_by_the_pair_of_their_libraries(monkeypatch: Patch) -
     assert (tally.copied_between, tally.copied_within, tally.images) == (15, 5, 4)
 
 
-@pytest.mark.parametrize(("more", "small"), [(0, True), (1, False)])
-def test_a_small_file_without_code_is_left_alone(more: int, *, small: bool) -> None:
-    assert holds_no_code(ByteView.of(b" " * (first_bytes._MOST + more))) == small
-
-
 @pytest.mark.parametrize(
     ("tags", "told"),
     [
@@ -310,17 +289,6 @@ def test_tags_that_are_none_or_of_another_file_are_told(
     package = some(tags_inside=tags, tags=("py3-none-any",), name="a", path="a.whl")
     messages = [problem.message for problem in package_contents._tags_disagree(package)]
     assert [message.startswith(told or "-") for message in messages] == [True] * bool(told)
-
-
-@pytest.mark.parametrize("room", [-1, 0, 1])
-def test_members_are_kept_while_there_is_room(monkeypatch: Patch, room: int) -> None:
-    size = spool._LEAST_KEPT
-    monkeypatch.setattr(spool, "holds_alone", lambda _: True)
-    monkeypatch.setattr(spool, "_MOST_KEPT", 2 * size + room)
-    cache = spool.MemberCache()
-    for name, more in (("small", -1), ("a", 0), ("b", 0), ("c", 1)):
-        cache.keep(Location("x.whl", (name,)), ByteView.of(bytes(size + more)))
-    assert [place.members for place in cache._views] == [("a",), *([("b",)] if room >= 0 else [])]
 
 
 @pytest.mark.parametrize(

@@ -381,21 +381,6 @@ def test_copies_are_found_of_as_many_images_as_are_remembered(
     assert tallies_of(data * 2).copied_within == most * 400
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 3])
-def test_as_many_pairs_of_libraries_are_kept_as_there_may_be(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ltocompat.scan.weigh._MOST_PAIRS", most)
-    code = (FOLDER / "fatbin" / "nvcc-13.0-none.fatbin").read_bytes()
-    data = ByteView.of(zip_of(*((f"{name}.fatbin", code) for name in "abc")))
-    weigher = Weigher(kernels=False)
-    for batch in batches_of_view(data, Location("x"), ScanSettings()):
-        weigher.take(batch)
-    pairs = weigher.measured.copies
-    assert len(pairs) == min(most, 2)
-    assert len(set(pairs.values())) <= 1
-
-
 @pytest.mark.parametrize("number", [7, 8, 9, 16])
 def test_of_what_is_not_compressed_every_eighth_image_is(
     number: int, monkeypatch: pytest.MonkeyPatch
