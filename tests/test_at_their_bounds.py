@@ -10,7 +10,7 @@ import os
 import struct
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pytest
 import zstandard
@@ -203,7 +203,7 @@ def test_a_file_that_shows_other_bytes_than_it_has_is_read_from_its_beginning(
         packed.write(b"0123456789")
     with gzip.open(tmp_path / "x.gz") as file:
         file.seek(4)
-        with opened_file(file, Limits()) as view:
+        with opened_file(cast("BinaryIO", file), Limits()) as view:
             assert view.all() == b"0123456789"
     here, there = os.pipe()
     os.write(there, b"once")

@@ -20,6 +20,7 @@ from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
 from ltocompat.files.archives import spool
 from ltocompat.files.archives.spool import MemberCache, Spool, holds_alone
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.fatbin.region import _has_family
 from ltocompat.files.fatbin.walk import _Accounting
 from ltocompat.files.first_bytes import (
     checksum_holds,
@@ -78,6 +79,59 @@ def test_an_entry_fits_into_its_region() -> None:
     for size in (63, 64):
         assert any("is below 64" in each for each in told(changed("header", size))) == (size < 64)
     assert told(data) == []
+
+
+@pytest.mark.parametrize("less", [0, 1])
+def test_an_entry_may_be_its_header_alone(less: int) -> None:
+    data = region([entry(EntrySpec(0x300, b""))])
+    assert len(data) == 16 + 64
+    found = told(data[: len(data) - less])
+    assert any("too few for an entry header" in each for each in found) == (less > 0)
+    modules = [each for each in _records(data) if isinstance(each, Module)]
+    assert [len(each.images) for each in modules] == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "read"),
+    [
+        ("-lineinfo", "-lineinfo"),
+        (" -g", "-g"),
+        ("\x1f-g", None),
+        (" ", None),
+        ("x" * 500, "x" * 500),
+    ],
+)
+def test_options_of_a_compiler_are_text(options: str, read: str | None) -> None:
+    """Binary code in their place begins with a byte that no text has."""
+    data = region([entry(EntrySpec(KINDS["ptx"], PTX, options=options))])
+    (module,) = (each for each in _records(data) if isinstance(each, Module))
+    assert [image.options for image in module.images] == [read]
+
+
+def test_options_may_stand_in_front_of_what_leads_to_them() -> None:
+    data = bytearray(entry(EntrySpec(KINDS["ptx"], PTX, options="-lineinfo")))
+    place, size = struct.unpack_from("<I", data, 20)[0], struct.unpack_from("<I", data, 4)[0]
+    text = struct.unpack_from("<II", data, place)
+    data[size - 8 : size] = struct.pack("<II", place, text[1])
+    data[place : place + text[1]] = b"-lineinfo"
+    struct.pack_into("<I", data, 20, size - 8)
+    (module,) = (each for each in _records(region([bytes(data)])) if isinstance(each, Module))
+    assert [image.options for image in module.images] == ["-lineinfo"]
+
+
+def test_an_attribute_of_the_family_is_whole() -> None:
+    """Behind a byte, each has a format, its number, and a value or the size of what follows."""
+    family, other = struct.pack("<BBH", 2, 0x0B, 1), struct.pack("<BBH", 2, 0x0C, 1)
+    sized = struct.pack("<BBH", 4, 1, 4) + family
+    for blob, found in (
+        (b"\0" + family, True),
+        (b"\0" + family[:3], False),
+        (b"\0" + other + family, True),
+        (b"\0" + sized, False),
+        (b"\0" + sized + family, True),
+        (b"\0", False),
+    ):
+        assert _has_family(blob) == found, blob
 
 
 @pytest.mark.parametrize("size", range(40))
