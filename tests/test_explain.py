@@ -41,7 +41,8 @@ from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.clients import speakers, typed
-from ltocompat.rules.evidence import evidence, of_another_vendor
+from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
+from ltocompat.rules.literals import literals
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import Topic, rules, rules_left_out, topics
@@ -1175,7 +1176,7 @@ NOT_OURS = {
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry"),
     *("lspci", "uv", "nm", "dpkg", "nvaccelinfo", "mix", "cargo", "dotnet", "mvn", "npm", "go"),
-    *("Rscript", "spack"),
+    *("Rscript", "spack", "which"),
 }
 
 
@@ -1415,3 +1416,20 @@ def test_visual_studio_is_named_by_the_release_that_an_nvcc_takes(row: HostCompi
     told = re.search(r"-vcvars_ver=14\.(\d\d)\) before", fix)
     assert told is None or f"19{told[1]}" == str(row.msvc)
     assert told or row.msvc > 1940
+
+
+@every(
+    "pattern",
+    [
+        *patterns().values(),
+        *(row.find for kind in speakers("clients").values() for row in kind),
+        *(row.pattern for row in messages() if "<<" not in row.pattern),
+    ],
+)
+def test_a_text_in_which_a_pattern_is_has_one_of_its_fixed_strings(pattern: str) -> None:
+    strings, sought = literals(pattern), re.compile(pattern, re.ASCII)
+    if all(strings):
+        assert not any(
+            sought.search(re.sub("|".join(map(re.escape, strings)), "\n", text))
+            for text in TEXTS[::7]
+        )

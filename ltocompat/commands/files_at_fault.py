@@ -70,7 +70,7 @@ def _targets(values: Mapping[str, str]) -> tuple[str, ...]:
     keys = [("driver", driver), ("nvjitlink", linker)]
     known = ",".join(f"{key}={value}" for key, value in keys if value)
     gpu = values.get("sm") or values.get("gpu_sm")
-    if gpu and not gpu.startswith("2"):  # no deploy target has a Fermi
+    if gpu and int(gpu.rstrip("af")) >= 30:  # no deploy target has a Fermi
         return (",".join(filter(None, (known, f"gpu=sm_{gpu}"))),)
     if driver is None:
         return (known,) if known else ()

@@ -74,7 +74,8 @@ def _meant(text: str, names: tuple[str, ...]) -> list[str]:
     words = tuple(word for word in words if word not in _VENDOR)
     if not words:
         return []
-    left_out = ((name, _left_out(words, _words(name))) for name in names)
+    near = (name for name in names if words[0] in _words(name) and words[-1] in _words(name))
+    left_out = ((name, _left_out(words, _words(name))) for name in near)
     found = {name: missing for name, missing in left_out if missing is not None}
     # One word without a number (titan, orin) is a range of models, never the plainest of them.
     if len(words) > 1 or words[0].isdecimal():

@@ -29,19 +29,9 @@ _HARMLESS = frozenset(
     for suffix in line.split()
 )
 _HARMLESS_NAMES = (
-    "authors",
-    "changelog",
-    "changes",
-    "copying",
-    "licence",
-    "license",
-    "metadata",
-    "notice",
-    "readme",
-    "record",
-    "requested",
-    "wheel",
-)
+    "authors", "changelog", "changes", "copying", "licence", "license", "metadata", "notice",
+    "readme", "record", "requested", "wheel",
+)  # fmt: skip
 _SMALLEST = 64
 """Bytes: no image, object or archive with something in it is smaller."""
 

@@ -13,25 +13,9 @@ from ltocompat.model.described import described
 from ltocompat.model.records_v1.base import Document, Record
 
 DOCUMENTS = (
-    "check",
-    "audit",
-    "require",
-    "matrix",
-    "diff",
-    "explain",
-    "inspect",
-    "weigh",
-    "extract",
-    "slim",
-    "repair",
-    "link",
-    "linkers",
-    "env",
-    "selftest",
-    "targets",
-    "facts",
-    "error",
-)
+    "check", "audit", "require", "matrix", "diff", "explain", "inspect", "weigh", "extract", "slim",
+    "repair", "link", "linkers", "env", "selftest", "targets", "facts", "error",
+)  # fmt: skip
 """The verbs that write JSON, and ``error``: what any of them writes where there is nothing else."""
 
 _MODULES = {"error": "base"}  # else the document's own name

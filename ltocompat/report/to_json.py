@@ -12,23 +12,11 @@ from ltocompat.report import Options, Report
 
 # The class of the first record -> the verb whose answer it is.
 _VERBS = {
-    "Artifact": "inspect",
-    "HostBinary": "inspect",
-    "Module": "inspect",
-    "Skipped": "inspect",
-    "Diff": "diff",
-    "Disagreement": "link",
-    "Explained": "explain",
-    "Extracted": "extract",
-    "Linked": "link",
-    "Matrix": "matrix",
-    "Required": "require",
-    "Result": "check",
-    "SelfTestStep": "selftest",
-    "Slimmed": "slim",
-    "Surroundings": "env",
-    "Weight": "weigh",
-}
+    "Artifact": "inspect", "HostBinary": "inspect", "Module": "inspect", "Skipped": "inspect",
+    "Diff": "diff", "Disagreement": "link", "Explained": "explain", "Extracted": "extract",
+    "Linked": "link", "Matrix": "matrix", "Required": "require", "Result": "check",
+    "SelfTestStep": "selftest", "Slimmed": "slim", "Surroundings": "env", "Weight": "weigh",
+}  # fmt: skip
 
 
 def to_json(records: object) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, convert
 
 from ltocompat.model.arch import Release
 from ltocompat.rules.evidence import patterns
+from ltocompat.rules.literals import Index, compiled, literals
 from ltocompat.rules.message_values import filled, values_known
 from ltocompat.rules.prose import catalogue_file
 
@@ -51,13 +52,25 @@ def speakers(table: str) -> Mapping[str, tuple[Speaker, ...]]:
     return convert(tomllib.loads(catalogue_file(f"{table}.toml")), dict[str, tuple[Speaker, ...]])
 
 
-_compiled = functools.cache(functools.partial(re.compile, flags=re.ASCII))
+@functools.cache
+def _index() -> Index[str]:
+    """The patterns of all rows by their fixed strings."""
+    patterns = {row.find for rows in speakers("clients").values() for row in rows}
+    return Index((string, find) for find in patterns for string in literals(find))
+
+
+_near = functools.lru_cache(maxsize=2)(lambda flat: _index().users(flat))
+
+
+def _places(row: Speaker, flat: str, *part: int) -> Iterator[re.Match[str]]:
+    """Places of a text, or a part of it, at which a row speaks."""
+    return compiled(row.find).finditer(flat, *part) if row.find in _near(flat) else iter(())
 
 
 @functools.lru_cache(maxsize=2)
 def system_of(flat: str) -> Speaker:
     """The system that a text is from: the first whose pattern is in it."""
-    return next(row for row in speakers("clients")["system"] if _compiled(row.find).search(flat))
+    return next(row for row in speakers("clients")["system"] if any(_places(row, flat)))
 
 
 def typed(template: str, values: Mapping[str, str], alien: str = "") -> str:
@@ -65,7 +78,7 @@ def typed(template: str, values: Mapping[str, str], alien: str = "") -> str:
     sentence = filled(template, values, alien)
     system = next(row for row in speakers("clients")["system"] if row.name == values["system"])
     for pattern, words in system.typed:
-        sentence = _compiled(pattern).sub(words, sentence)
+        sentence = compiled(pattern).sub(words, sentence)
     return sentence
 
 
@@ -94,10 +107,10 @@ def said(
     hits = [
         (abs(hit.start() - place) // 200, client)
         for client in table["client"]
-        for hit in _compiled(client.find).finditer(flat, start, end)
+        for hit in _places(client, flat, start, end)
     ]
     nearest = min(hits, key=lambda hit: hit[0], default=(0, Speaker("", "", {}, "")))[1]
-    around = [row for row in table["ecosystem"] if _compiled(row.find).search(flat, start, end)]
+    around = [row for row in table["ecosystem"] if any(_places(row, flat, start, end))]
     rows = (system_of(whole), nearest, *around)
     alien = _alien(rows, nearest)
     names |= {"elsewhere"} if alien else set()
@@ -149,11 +162,14 @@ def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:
     if len(packages) > 1:
         kept = packages.get(values.get("torch_major", "")) or packages[max(packages)]
         found = {"twice": " ".join(hit[1] for hit in packages.values()), "kept": kept[1]}
-    listed = _compiled(patterns()["listed"]).findall(flat) if numbered else []
-    here = {name: folder for folder, name in listed if name.startswith(f"{stem}.so.")}
+    listed = compiled(patterns()["listed"]).findall(flat) if numbered else []
+    here = {name: folder for folder, name in listed if name.startswith((f"{stem}.so.", f"{stem}-"))}
     if numbered and package:
         here |= {f"{stem}.so.{hit[3]}": values["package_folder"] for hit in packages.values()}
     for name, folder in here.items():
         if f"{name}.".startswith(f"{file}."):
             return found | {"there": folder}
-    return found | ({"other_file": min(here)} if here else {})
+        if re.sub(r"-[0-9a-f]{8}(?=\.so\.)", "", name) == file:
+            return found | {"renamed": name, "renamed_folder": folder}
+    others = [name for name in here if name.startswith(f"{stem}.so.")]
+    return found | ({"other_file": min(others)} if others else {})

@@ -8,9 +8,9 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 
 from ltocompat.facts.gpus import models_named, sm
+from ltocompat.rules.literals import places
 from ltocompat.rules.prose import catalogue_file
 
-_LONGEST = 200_000
 _FERMI = ("20", "21")
 """Architectures from before the table, of which errors still speak."""
 
@@ -51,14 +51,13 @@ def of_another_vendor(text: str) -> bool:
     PyTorch for ROCm says "CUDA error" where it means HIP's.
     """
     names = ("surelyOther", "otherVendor", "nvidia")
-    surely, other, nvidia = (re.search(patterns()[name], text) for name in names)
-    return bool(surely or (other and not nvidia))
+    surely, other, nvidia = (places(patterns()[name], text) for name in names)
+    return any(surely) or (any(other) and not any(nvidia))
 
 
 def _values(name: str) -> Callable[[str], Iterator[str]]:
-    compiled = re.compile(patterns()[name], re.ASCII)
     return lambda text: (
-        next(filter(None, match.groups())) for match in compiled.finditer(text, 0, _LONGEST)
+        next(filter(None, place.groups())) for place in places(patterns()[name], text)
     )
 
 
@@ -85,7 +84,7 @@ def _drivers(text: str) -> Iterable[str]:
 def _gpus(text: str) -> frozenset[str]:
     """The GPUs that are named, each by the name in the table."""
     named = re.compile(patterns()["gpu"], re.IGNORECASE | re.ASCII)
-    found = {models_named(match[1]) for match in named.finditer(text, 0, _LONGEST)}
+    found = {models_named(match[1]) for match in named.finditer(text)}
     return frozenset(models[0].name for models in found if len({m.number for m in models}) == 1)
 
 

@@ -44,7 +44,9 @@ _ZSTANDARD = (550, 54)
 """The first driver that unpacks Zstandard is 550.54.14 (nvcc guide, --compress-mode)."""
 
 _OF_PACKAGE = """$(python -c 'import nvidia.%s as m; print(m.__path__[0])')/lib"""
-_OF_A_CUDA = re.compile(r"lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(\d{1,2}(?:\.\d)?)")
+_OF_A_CUDA = re.compile(
+    r"(?:lib)?(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)(?:\.so\.|64_)(1\d|\d(?=\.))\.?(\d)?"
+)
 _LONG_PATH = 48  # what a sentence of an answer still takes
 _LONG_NAME = 60
 
@@ -122,7 +124,8 @@ def _native(values: Mapping[str, str]) -> str:
     """The word with which nvcc and CMake ask the GPU, where nothing says that they are older."""
     nvcc = Release.parse(values.get("build", "0.0"))
     cmake = Release.parse(values.get("cmake", "9.9"))
-    return "native" if nvcc >= Release(11, 6) and cmake >= Release(3, 24) else ""
+    known = nvcc >= Release(11, 6) and cmake >= Release(3, 24) and "no_native" not in values
+    return "native" if known else ""
 
 
 def _has_code_for_gpu(values: Mapping[str, str]) -> bool:
@@ -137,7 +140,8 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
     file = ntpath.basename(values.get("file", ""))
     found = {"package": values["building"]} if "building" in values else {}
     if named := _OF_A_CUDA.match(file):  # the file's number is CUDA's own
-        found["file_cuda"] = values_known()["last_of"].get(named[1].split(".")[0], named[1])
+        cuda = values_known()["last_of"].get(named[1]) or ".".join(filter(None, named.groups()))
+        found |= {"file_cuda": cuda} if "." in cuda else {}
     rows = packages_with(file)
     names = list(dict.fromkeys(row.name for row in rows if "-jit-" not in row.name))
     major = values.get("torch_major") or values.get("made_major")
@@ -340,6 +344,11 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
     "may be Zstandard": _may_be_zstandard,
     "driver is new enough": _driver_suffices,
+    "another nvcc is used": lambda of: (
+        Release.parse(of.get("sm_first", "99.9"))
+        <= Release.parse(of.get("build", "0.0"))
+        <= Release.parse(of.get("sm_last", "99.9"))
+    ),
     "names no driver": lambda of: "driver" not in of and "driver_cuda" not in of,
 }
 """The conditions that a row of messages may name in its ``when``."""

@@ -18,6 +18,7 @@ from msgspec.json import decode
 
 from ltocompat.rules.clients import said, shown, system_of
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
+from ltocompat.rules.literals import Index
 from ltocompat.rules.message_values import CONDITIONS, derived
 from ltocompat.rules.prose import catalogue_file
 from ltocompat.targets.paste import Paste, Reading
@@ -121,12 +122,13 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
     machine: Mapping[str, str] | None = None
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
-    fixed = [(reading, _fixed_in(reading, flags)) for reading in paste.readings]
-    for find, row in _rows():
-        for reading, there in fixed:
-            if there.isdisjoint(find):
+    index = _index(flags)
+    near = [(r, index.users(r.lower if flags else r.flat)) for r in paste.readings]
+    for number in sorted(set[int]().union(*(numbers for _, numbers in near))):
+        message = _row(_rows()[number][1])
+        for reading, numbers in near:
+            if number not in numbers:
                 continue
-            message = _row(row)
             places = _places(message, reading, explained, flags)
             if not places:
                 continue
@@ -142,26 +144,12 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
 
 
 @functools.cache
-def _fixed(flags: int) -> dict[str, list[tuple[str, str]]]:
-    """The fixed strings of all rows, and as they are looked for, by the first letters of each."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for fixed in {fixed for find, _ in _rows() for fixed in find}:
-        text = fixed.lower() if flags else fixed
-        found.setdefault(text[:3], []).append((fixed, text))
-    return found
-
-
-def _fixed_in(reading: Reading, flags: int) -> set[str]:
-    """The fixed strings of all rows that a text has."""
-    text = reading.lower if flags else reading.flat
-    threes = {text[place : place + 3] for place in range(max(len(text) - 2, 1))}
-    return {
-        fixed
-        for three, several in _fixed(flags).items()
-        if three in threes or len(three) < 3
-        for fixed, sought in several
-        if sought in text
-    }
+def _index(flags: int) -> Index[int]:
+    """The numbers of the rows by their fixed strings."""
+    rows = enumerate(_rows())
+    return Index(
+        (fixed.lower() if flags else fixed, number) for number, (find, _) in rows for fixed in find
+    )
 
 
 def _places(

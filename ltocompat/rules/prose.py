@@ -12,21 +12,9 @@ from msgspec import Struct
 from ltocompat.model.verdict import Prose
 
 FAMILIES = (
-    "driver",
-    "ptx",
-    "sass",
-    "ltoir",
-    "fatbin",
-    "cuda_compat",
-    "nvjitlink_loading",
-    "device_link",
-    "machine",
-    "package_dependencies",
-    "package_contents",
-    "package_promises",
-    "policy",
-    "image",
-)
+    "driver", "ptx", "sass", "ltoir", "fatbin", "cuda_compat", "nvjitlink_loading", "device_link",
+    "machine", "package_dependencies", "package_contents", "package_promises", "policy", "image",
+)  # fmt: skip
 """The tables of the families' prose, in the order of the catalogue."""
 
 
