@@ -211,7 +211,7 @@ def test_a_name_without_end_is_cut(read: Read) -> None:
     assert len(python_zip(data).namelist()[0]) == 60_000  # extracting fails: File name too long
     found = read(data)
     assert {len(text) for text in found.names} == {103, 105}
-    assert "longer than any system takes" in found.reasons[0]
+    assert "longer than any system accepts" in found.reasons[0]
 
 
 def test_a_folder_with_content_is_said(read: Read) -> None:

@@ -84,17 +84,18 @@ def audit(
         paths: one or several files, folders, packages or places.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``; without one, only rules that need no target apply.
-        targets: where releases go, in place of the policy's targets.
-        require_archs: lists of architectures that every artifact must have code for, as
-            ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them, in place of the policy's.
-        max_bytes: the largest file that may be released, in place of the policy's.
-        max_member_bytes: the largest file inside of a wheel, unpacked, in place of the policy's.
-        baseline: findings that are known and do not count.
-        beside: packages that are installed with them.
+        targets: where releases run, instead of the policy's targets.
+        require_archs: lists of architectures for which every artifact must have code, as
+            ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them, instead of the policy's.
+        max_bytes: the largest file that may be released, instead of the policy's limit.
+        max_member_bytes: the largest unpacked file inside of a wheel, instead of the policy's
+            limit.
+        baseline: known findings, which do not count.
+        beside: packages that will be installed next to them.
         install_linkers: install the nvJitLinks that a trial needs and that are missing.
         cache: use cached answers of trial links, and cache new ones.
         limits: bounds for reading one file.
-        progress: called as files are read.
+        progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.
 
@@ -105,7 +106,7 @@ def audit(
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: no path is named; there is a mistake in the policy; a place has no meaning.
+        UsageError: no path is named, the policy has a mistake, or a place is invalid.
         Missing: an nvJitLink, a driver or a GPU that a trial needs is missing.
     """
     scope = _scope(options)

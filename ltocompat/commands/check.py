@@ -49,22 +49,22 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
         paths: one or several files, folders, packages, places, ``-`` for standard input, bytes or
             open binary files (bytes are called ``input-0``, ``input-1`` by their position); none:
             the packages with device code in an environment of this machine.
-        targets: one or several values, or spellings as ``--deploy-target`` takes them; none: this
+        targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
             machine.
         python: the interpreter whose environment that is; None: the active one, else this one. Its
             packages are judged on described targets, too, with the libraries that they bring.
         route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
         together: check the contents of all paths as one link.
-        beside: packages that are installed with those at the paths.
-        trial_link: ask the nvJitLinks that the targets name; ``auto``: ask only the installed ones,
-            and only about unknown verdicts.
-        trial_load: ask this machine's driver, on its GPUs, where this machine is a target.
-        install_linkers: install those that are missing.
+        beside: packages that will be installed next to those at the paths.
+        trial_link: try the nvJitLinks that the targets name; ``auto``: try only installed ones, and
+            only for unknown verdicts.
+        trial_load: load the modules on this machine's GPUs, if this machine is a target.
+        install_linkers: install the missing linkers.
         cache: use cached answers of trial links, and cache new ones.
         floors: also find the minimum versions that a package needs, and compare its metadata with
             them; False: check only its code, which takes a tenth of the time.
         limits: bounds for reading one file.
-        progress: called as files are read.
+        progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.
 
@@ -75,7 +75,7 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: a target or a place has no meaning.
+        UsageError: a target or a place is invalid.
         Missing: an nvJitLink, a driver or a GPU that a trial needs is missing; or no target is
             named, and this machine has neither driver nor GPU.
     """
@@ -240,7 +240,7 @@ def resolve_targets(
             libraries that they bring.
 
     Raises:
-        UsageError: one of them has no meaning.
+        UsageError: one of them is invalid.
     """
     from ltocompat.targets import parse
     from ltocompat.targets.reading import united

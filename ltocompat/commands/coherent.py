@@ -45,7 +45,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
         The pairs that affect each other, the worst first.
 
     Raises:
-        UsageError: a part or a version has no meaning, or a driver is newer than the tables.
+        UsageError: a part or a version is invalid, or a driver is newer than the tables.
     """
     known = {name for pair in rows(PartPair) for name in (pair.first, pair.second)}
     releases: dict[str, Release] = {}

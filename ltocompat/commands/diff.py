@@ -45,12 +45,12 @@ def diff(options: DiffOptions) -> Diff:
 
     Args:
         old: a file, a package, a folder, a place, what ``inspect --format json`` wrote, or ``-``.
-        new: the same.
+        new: the new release, in the same form.
         kernels: also compare the names of kernels, for which every image has to be decoded.
-        forbid: kinds of change that ``Diff.broken`` tells: ``lost-arch``, ``driver-rose``,
+        forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
             ``nvjitlink-rose``, ``lost-ptx``.
         limits: bounds for reading one file.
-        progress: called as files are read.
+        progress: called while files are read.
 
     Raises:
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.

@@ -21,11 +21,12 @@ class Evaluator:
         targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
             machine, as it is now.
         route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
-        floors: also compare the metadata of packages with the minimum versions that they need.
+        floors: also compare the metadata of packages with the minimum versions that their code
+            needs.
         limits: bounds for reading one source.
 
     Raises:
-        UsageError: a target has no meaning.
+        UsageError: a target is invalid.
         Missing: none is named, and this machine has neither driver nor GPU.
     """
 

@@ -39,13 +39,13 @@ def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iter
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
             or open binary files; bytes are called ``input-0``, ``input-1`` by their position.
         kernels: also read the names of kernels.
-        hashes: also take the SHA-256 of every decoded image.
-        trial_link: find the release of scrambled LTO-IR: try nvJitLinks until one accepts it.
+        hashes: also compute the SHA-256 of every decoded image.
+        trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
         install_linkers: install the nvJitLinks that a trial needs and that are missing.
         where: leave out images that don't match, and modules without a match.
-        limits: what one file may cost.
+        limits: bounds for reading one file.
         jobs: how many processes may read at the same time; None: one a core.
-        progress: called as reading goes on.
+        progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.
 
@@ -68,7 +68,7 @@ def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Produc
     Args:
         source: what NVRTC or nvJitLink gave, a fatbin, an object or a library: bytes, an open
             binary file or a path.
-        limits: what reading it may cost.
+        limits: bounds for reading it.
 
     Returns:
         The producers of all images, each once, in file order; empty if there is no image, or no

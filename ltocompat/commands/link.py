@@ -78,13 +78,13 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
         arch: the target, e.g. ``sm_90``; with ``each`` by default every image's own.
         linkers: versions or paths (``nvjitlink=12.4``, ``nvlink=13.5.37``); by default the newest
-            nvJitLink at hand.
+            installed nvJitLink.
         each: link every image by itself instead of all together.
         add_only: with ``each``: only add the image, without linking; fast, and enough to see
             whether its LTO-IR version is accepted. nvlink has no such step.
         output: write the linked cubin there; one linker only, with LTO where possible.
         install_linkers: install linkers that are missing, for trials.
-        where: only images that match, each an input of its own.
+        where: only images that match, each as a separate input.
         limits: bounds for reading one file.
         progress: called as inputs are read.
 

@@ -52,11 +52,11 @@ def linkable(
         linker: the release of nvJitLink: ``12.4``, ``12.4.127``, or a set of them (``>=12.4,<13``).
         arch: the target of the link: ``sm_90``, ``sm_90a``, or a GPU by name.
         driver: the driver that loads the result: ``570.124.06``; None: don't check the load.
-        limits: what reading a fragment may cost.
+        limits: bounds for reading one fragment.
 
     Raises:
         UnreadableInput: a fragment can't be opened.
-        UsageError: an argument has no meaning, or there is no fragment.
+        UsageError: an argument is invalid, or there is no fragment.
     """
     sources = as_tuple(fragments)
     results = _evaluator(str(linker), arch, driver, limits).check(*sources, together=True)

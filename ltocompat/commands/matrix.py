@@ -38,11 +38,11 @@ def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterat
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        targets: lay out the artifacts by these deploy targets instead, in one matrix.
-        trial_link: ask every nvJitLink.
-        install_linkers: install those that are missing.
+        targets: show the artifacts by these deploy targets instead, in one matrix.
+        trial_link: try every nvJitLink.
+        install_linkers: install the missing linkers.
         limits: bounds for reading one file.
-        progress: called as files are read.
+        progress: called while files are read.
         on_error: called with the failure of a path; None: raise the error.
 
     Raises:

@@ -236,8 +236,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Options of whatever reads files.
 
     Attributes:
-        limits: what one file may cost.
-        progress: called as reading goes on.
+        limits: bounds for reading one file.
+        progress: called while files are read.
     """
 
     limits: Limits = DEFAULT_LIMITS

@@ -39,7 +39,7 @@ class Packages:
 
     Args:
         paths: what is judged, as the user named it; of a place inside a package too little is read.
-        beside: packages that are installed with them.
+        beside: packages that will be installed next to them.
         limits: what reading metadata may cost.
         sources: bytes that stand for some of the paths.
 

@@ -230,9 +230,9 @@ def read(
         sources: files, folders, places, or ``-`` for standard input; bytes, and binary files that
             are open, called by their ``name`` (``-`` for none); addresses that fsspec knows
             (``s3://bucket/x.whl``), which are fetched once, by ``ltocompat[remote]``.
-        limits: what one file may cost.
+        limits: bounds for reading one file.
         jobs: how many processes may read at the same time; None: one a core.
-        progress: called as reading goes on.
+        progress: called while files are read.
         on_error: called with the failure of a source, while the other sources go on; None: raise
             the error.
 

@@ -50,19 +50,20 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
 
     Args:
         wheels: paths; none of them is changed.
-        output: the folder for the new ones, which is made when missing; no file in it is replaced.
+        output: the folder for the new wheels, which is created if missing; no file in it is
+            replaced.
         dry_run: write nothing.
         only: IDs of rules; findings of others stay.
-        beside: packages that are installed with them.
+        beside: packages that will be installed next to them.
         limits: bounds for reading one file.
-        progress: called as files are read.
+        progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.
 
     Raises:
         UnreadableInput: a path can't be opened, or is no sound wheel.
         UsageError: it is not a wheel at all; there is no folder to write into.
-        Missing: patchelf is not at hand.
+        Missing: patchelf is not installed.
         LtocompatError: the new wheel can't be written, or would be worse than the old one.
     """
     return answers(run(options), on_error)

@@ -32,11 +32,11 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        trial_link: find the release of scrambled LTO-IR: try nvJitLinks until one accepts it.
+        trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
         install_linkers: install the nvJitLinks that a trial needs and that are missing.
         limits: bounds for reading one file.
-        progress: called as files are read.
-        together: say what one link of the contents of all paths needs.
+        progress: called while files are read.
+        together: show what one link of the contents of all paths needs.
         on_error: called with the failure of a path; None: raise the error.
 
     Raises:
@@ -55,11 +55,11 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
 
     Args:
         source: bytes, an open binary file, or a path.
-        limits: what reading it may cost.
+        limits: bounds for reading it.
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: nothing lies at the place, or it is a folder of several files.
+        UsageError: there is nothing at the place, or it is a folder of several files.
     """
     found = list(require(source, limits=limits))
     if len(found) != 1:

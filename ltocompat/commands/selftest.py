@@ -129,8 +129,8 @@ class SelfTestStep(Struct, frozen=True):
 
     Attributes:
         name: ``driver``, ``NVRTC``, ``compile``, ``nvJitLink``, ``link``, ``load`` or ``run``.
-        way: ``PTX`` (PTX is linked), ``LTO`` (LTO-IR is linked) or ``LTO to PTX`` (LTO-IR is
-            linked to PTX, which the driver compiles); None where it makes no difference.
+        way: ``PTX`` (PTX is linked), ``LTO`` (LTO-IR is linked) or ``LTO to PTX`` (LTO-IR is linked
+            to PTX, which the driver compiles); None if it makes no difference.
         target: architecture; None if it makes no difference.
         gpu: index of the GPU; None if none is used.
         result: how it ended.
@@ -171,7 +171,7 @@ def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
     Args:
         nvjitlink: version or path; by default the one that cuda-pathfinder finds, which programs of
             this Python get, else the newest that was installed for trials.
-        install_linkers: install that version for trials when it is not at hand.
+        install_linkers: install that version for trials if it is missing.
 
     Raises:
         UsageError: ``nvjitlink`` is neither a version nor a library.

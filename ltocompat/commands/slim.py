@@ -61,7 +61,7 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
 
     Args:
         paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
-        output: the new file; or the folder that gets it, where one is there or several are written.
+        output: the new file; or a folder for it, if the folder exists or several files are written.
         keep_gpus: GPUs to keep code for: ``h100``, ``h100+l4``.
         keep_archs: architectures of which images are kept: ``sm_90,compute_120``.
         targets: deploy targets whose GPUs are kept.
@@ -71,18 +71,18 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
         to_zstd: with ``pack``, also compress LZ4 and uncompressed code, which older drivers then
             can't read.
-        max_bytes: remove only as much as the size needs, in this order: compress code, remove code
-            that no GPU uses, second copies, PTX beside SASS.
+        max_bytes: do only as much as the size needs, in this order: compress code, remove code that
+            no GPU uses, remove second copies, remove PTX for which there is SASS.
         build: the build number of new wheels.
-        in_place: replace files of a folder; ``output`` is a new folder that gets the old ones.
+        in_place: replace files of a folder; the original files go into the new folder ``output``.
         limits: bounds for reading one file.
-        progress: called as files are read.
+        progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.
 
     Raises:
         UnreadableInput: a path can't be read.
-        UsageError: an option has no meaning.
+        UsageError: an option is invalid.
         LtocompatError: the output can't be written, or can't be made small enough.
     """
     return answers(run(options), on_error)

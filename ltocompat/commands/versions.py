@@ -81,7 +81,7 @@ def supports(driver_or_cuda: str, arch: str) -> bool | None:
         arch: ``sm_120``, or a GPU by name: ``h100``.
 
     Raises:
-        UsageError: one of them has no meaning.
+        UsageError: one of them is invalid.
     """
     sm = gpus.sm(gpus.find_gpu(arch).arch.number)
     if not _CUDA.match(driver_or_cuda):

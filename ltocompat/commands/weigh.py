@@ -49,9 +49,9 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
             or open binary files.
         kernels: also rank the kernels by the size of their code, which unpacks all images.
         keep_gpus: also say what ``slim`` would save if it keeps code for these: ``h100+l4``.
-        limits: what one file may cost.
+        limits: bounds for reading one file.
         jobs: how many processes may read at the same time, a path each; None: one a core.
-        progress: called as reading goes on.
+        progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.
 

@@ -138,8 +138,8 @@ class Diff(Struct, frozen=True):
     """All differences between two artifacts.
 
     Attributes:
-        old: the old one.
-        new: the new one.
+        old: the old release.
+        new: the new release.
         changes: the changes, in the order of ``KINDS``.
         unknown: sentences about what could not be compared.
         forbidden: words of ``BREAKING`` that must not happen.

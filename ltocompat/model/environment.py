@@ -29,7 +29,7 @@ class CompatNote(Struct, frozen=True):
     Attributes:
         format: version of the note.
         cuda: its CUDA release; None if the note doesn't say.
-        drivers: branches of kernel drivers; empty where none are listed.
+        drivers: branches of kernel drivers; empty if the note lists none.
         devices: NVIDIA's numbers for kinds of GPUs, of which the meaning is not published.
     """
 

@@ -43,7 +43,7 @@ def readable(what: str, *errors: type[Exception], done: str = "read") -> Iterato
 
 
 class UsageError(LtocompatError):
-    """The caller asked for something that has no meaning (a bad place, filter or option)."""
+    """The caller gave an invalid value (a bad place, filter or option)."""
 
     kind = "usage"
 

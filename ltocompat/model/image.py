@@ -253,7 +253,7 @@ class Module(Tabular, frozen=True):
 
     Attributes:
         place: the fatbin region, or the image itself if it is not in a fatbin.
-        section: name of the host section, None when there is none.
+        section: name of the host section, else None.
         registered: True if the CUDA runtime loads it (a wrapper points to it); None if unknown.
         images: the images, in file order, a tuple unless there are thousands; empty for an empty
             region.
@@ -281,7 +281,7 @@ class Skipped(Tabular, frozen=True):
     """A place that was not read, and why; an answer never shrinks silently.
 
     Attributes:
-        place: where it lies.
+        place: the place that was not read.
         reason: one sentence.
         size: number of bytes that were skipped; None if that has no meaning.
         limit: name of the ``Limits`` field that was reached, else None.

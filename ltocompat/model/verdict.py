@@ -21,9 +21,9 @@ class Verdict(enum.IntEnum):
     """A verdict on device code on a target, from the best to the worst.
 
     ``ok``: documented to work. ``jit``: works, the driver compiles PTX at load. ``undocumented``:
-    measured to work, outside of what NVIDIA promises. ``unknown``: a fact is missing, and named.
-    ``fail``: it will not link or load. Of a module alone, ``not for this GPU``: nothing in it is
-    for the GPU, or nothing of it can be judged; beside any other verdict it counts for nothing.
+    measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing, which the finding
+    names. ``fail``: it will not link or load. Only a module can be ``not for this GPU``: it has no
+    code for the GPU, or none that can be checked; next to another verdict, this one doesn't count.
     """
 
     NOT_FOR_GPU = -1

@@ -37,7 +37,7 @@ def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Pa
     Args:
         view: its bytes.
         path: its name, of which a wheel has its tags.
-        limits: what reading it may cost.
+        limits: bounds for reading it.
     """
     with suppress(OSError, ValueError, LtocompatError):
         return _read(view, path, Budget(limits))
@@ -51,7 +51,7 @@ def package_of(
 
     Args:
         path: a wheel or conda package, a ``*.dist-info`` folder, or a file of an installed package.
-        limits: what reading it may cost.
+        limits: bounds for reading it.
         source: bytes that stand for the path; None: they are read there.
 
     Returns:
@@ -102,7 +102,7 @@ def packages_at(
 
     Args:
         path: of that file or folder.
-        limits: what reading it may cost.
+        limits: bounds for reading it.
         system: for which a lock file is read; None: Linux on x86-64.
 
     Raises:

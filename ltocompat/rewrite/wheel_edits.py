@@ -67,7 +67,7 @@ class WheelEdits(Struct, frozen=True):
             budget: what reading the wheel may cost.
 
         Raises:
-            Missing: patchelf is not at hand.
+            Missing: patchelf is not installed.
             LtocompatError: a member can't be read, or patchelf refuses it.
         """
         found: dict[str, Content] = {name: new for name, _, new in self.texts}
@@ -86,7 +86,7 @@ def edits_between(old: Shipped, new: Shipped, budget: Budget) -> WheelEdits:
     Args:
         old: the wheel, as rules look at it.
         new: what it is to be.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
 
     Raises:
         UnreadableInput: its metadata can't be read.

@@ -236,8 +236,8 @@ class Link(Struct, frozen=True):
 class Problem(BaseFinding, frozen=True, gc=False):
     """Something wrong with a machine, with a library on it, or with a package.
 
-    Its remedy and evidence are empty where the table of prose says them, its rule until the rule's
-    family writes it, and its subject where that is the message.
+    Its remedy and evidence are empty if the rule's own texts apply; its rule is empty until the
+    rule's family fills it in; its subject is empty if it is the message.
 
     Attributes:
         level: its severity; None: the one of its verdict.

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z][\w.+-]*")
 
 
 class ArchFilter(Struct, frozen=True):
-    """One architecture asked for.
+    """One architecture to select.
 
     Attributes:
         number: the number: 90 for ``sm_90a``.

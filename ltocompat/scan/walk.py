@@ -72,7 +72,7 @@ class ScanSettings(Struct, frozen=True):
 
     Attributes:
         detail: what to read beyond the headers.
-        limits: what one file may cost.
+        limits: bounds for reading one file.
         progress: called with path, bytes done and bytes in all of the file at hand.
         jobs: how many processes may read at the same time; None: one a core.
         kept: gets large members of packages, for a second look at them.

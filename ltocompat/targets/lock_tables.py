@@ -200,7 +200,7 @@ def read_conda_lock(path: str, environment: MarkerEnvironment, budget: Budget) -
     Args:
         path: the file.
         environment: of the target; WSL2 is a Linux to conda.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
 
     Raises:
         UsageError: it can't be read, or hasn't the structure of one.

@@ -34,7 +34,7 @@ def locked_libraries(
             ``.toml`` as TOML, any other as requirements.
         system: of the target, for the markers.
         python: of the target, ``3.11``; None for the version that runs here.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
 
     Raises:
         UsageError: the file can't be read, is not a lock file, or has none of the packages.

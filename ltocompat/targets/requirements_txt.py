@@ -35,7 +35,7 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
     Args:
         path: the file; what it includes lies beside it.
         environment: what its markers see.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
 
     Raises:
         UsageError: a file can't be read, or a line is not a requirement.

@@ -243,7 +243,7 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
 
 def lost_kernels(answer: Answer) -> str:
     """Say which kernels a link lost that ended well."""
-    return f"it succeeds without the kernels {truncate_list(answer.lost, 3)}"
+    return f"the link succeeds, but without the kernels {truncate_list(answer.lost, 3)}"
 
 
 def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJITLINK) -> bool:

@@ -84,7 +84,7 @@ class LinkTrial(ExitStack):
 
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
-        install_missing: install those that are missing.
+        install_missing: install the missing linkers.
         cache: answers of earlier runs; None to ask everything anew.
         only: ask none but these releases; None: all.
         trial_run: what all trials of this run may cost.
@@ -275,7 +275,7 @@ class OneLinkTrial(Struct):
 
     Args:
         targets: whose linkers are asked, for their GPUs; of a range every release.
-        install_missing: install those that are missing.
+        install_missing: install the missing linkers.
         trial_run: what all trials of this run may cost.
         at_hand: ask those alone that are at hand, or can be installed.
     """

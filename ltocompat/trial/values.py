@@ -25,7 +25,7 @@ class TrialImpossible(LtocompatError):
 def no_process(subject: str, error: OSError) -> TrialImpossible:
     """The error where the system starts no process for a library, or has no room for its files."""
     return TrialImpossible(
-        f"{subject} can't be tried: a process of its own can't be started here ({error.strerror}); "
+        f"{subject} can't be tried: no separate process can be started here ({error.strerror}); "
         "allow processes and a folder for temporary files, or check without a trial"
     )
 
@@ -95,11 +95,13 @@ class LinkOutcome(enum.StrEnum):
     """How far a link came; each says what it proves and no more.
 
     Attributes:
-        ACCEPTED: all inputs were added (and, where asked for, an output without any code came out).
-        COMPILED: code is in the output; symbols may be left to a later link (``-r``, ``-ptx``).
-        LINKED: a kernel is in the output, and no symbol is left open.
-        LOST: it ended well, and the output lacks a kernel that an input has for the target.
-        UNRESOLVED: symbols that no input defines, by the library's own log; no word on
+        ACCEPTED: all inputs were added (and the output, if requested, has no code).
+        COMPILED: the output has code; a later link may define the missing symbols (``-r``,
+            ``-ptx``).
+        LINKED: the output has a kernel, and no symbol is undefined.
+        LOST: the link succeeded, but a kernel that an input has for the target is not in the
+            output.
+        UNRESOLVED: symbols that no input defines, by the library's own log; this says nothing about
             compatibility.
         REFUSED: the library returned an error.
         CRASHED: the process ended without an answer.

@@ -90,7 +90,7 @@ def _archs(
     yield Problem(
         Verdict.FAIL,
         f"{word} for {lost} is required, but there is {word + only if there else 'no ' + word}",
-        f"compile with {_gencode(missing)}, or take {lost} out of require-archs",
+        f"compile with {_gencode(missing)}, or remove {lost} from require-archs",
         policy.origin("require-archs"),
         subject=word,
         asked=tuple(map(str, missing)),

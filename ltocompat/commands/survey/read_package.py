@@ -55,11 +55,11 @@ def read_package(
         make: makes its rows.
         measures: what its task cost, asked for when that is done.
         targets: spellings of deploy targets; none: those of its platforms.
-        limits: what reading it may cost.
+        limits: bounds for reading it.
 
     Raises:
         UnreadableInput: it can't be read to its end.
-        UsageError: a target has no meaning.
+        UsageError: a target is invalid.
     """
     _keep_memory()
     file.name = make.distribution.filename  # what places begin with

@@ -75,7 +75,7 @@ class Names:
         if "\0" in name:
             problems.append("its name holds a NUL byte, and some unpackers cut the name there")
         if len(name) > _LONGEST:
-            problems.append(f"its name of {len(name)} characters is longer than any system takes")
+            problems.append(f"its name of {len(name)} characters is longer than any system accepts")
             name = f"{name[:100]}..."
         path = posixpath.normpath(name)
         key = hash(path)

@@ -75,7 +75,7 @@ class ElfTables(Struct):
 
     Attributes:
         view: the file.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
         bits: 32 or 64.
         order: ``<`` where it is little-endian, as ``struct`` has it.
         header: its first header.

@@ -43,7 +43,7 @@ class RelocationTable(Struct, frozen=True):
 
     Attributes:
         view: the file.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
         kind: ``RELA``, ``REL`` or ``RELR``.
         bits: 32 or 64.
         offset: first byte in the file.

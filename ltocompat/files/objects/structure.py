@@ -194,7 +194,7 @@ class ObjectReader(ABC):
 
     Attributes:
         view: the file.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
         format: ``ELF``, ``PE`` or ``COFF``.
         machine: name of the processor.
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.

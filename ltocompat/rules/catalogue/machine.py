@@ -260,7 +260,7 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
                 Verdict.UNKNOWN,
                 f"the image has libcuda {user.version} of a driver: it fits only hosts with "
                 "exactly that driver, and on others CUDA fails with error 803",
-                remedy="take the driver out of the image; the container toolkit mounts the host's",
+                remedy="remove the driver from the image; the container toolkit mounts the host's",
                 evidence=user.real,
             )
         return

@@ -303,7 +303,7 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
             verdict, what = Verdict.UNKNOWN, "a copy of a driver's libcuda"
             if not host.needed:
                 what, error = "a stub of libcuda where its loader searches", "34"
-                remedy = f"take it out of the image, or {folder} out of LD_LIBRARY_PATH and "
+                remedy = f"remove it from the image, or {folder} from LD_LIBRARY_PATH and "
                 remedy += "ld.so.conf.d; only linkers need a stub (-L)"
         message = f"{image.package.name} has {what}, which may hide the host's: then every CUDA "
         message += f"call fails with error {error}"

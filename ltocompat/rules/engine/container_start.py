@@ -155,7 +155,7 @@ def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[R
             yield _with_own_driver(result, f"{message}the container tools use CDI", inside)
         elif system == "linux" and newer and driver is not None:
             message = f"the image's libcuda {version} is newer than driver {driver.text}: the "
-            message += "loader may take it in place of the host's (error 803, or 804)"
+            message += "loader may use it instead of the host's (error 803, or 804)"
             yield _with_own_driver(result, message, inside)
         else:
             yield result
@@ -173,10 +173,10 @@ def before_drivers(results: Iterable[Result], inside: Location) -> Iterator[Resu
     """
     folder, _, name = inside.innermost.rpartition("/")
     message = (
-        f"the loader takes the image's {name} before the host's: every CUDA call fails with "
+        f"the loader finds the image's {name} before the host's: every CUDA call fails with "
         "another driver that is as new or newer (error 803), or an older one and a GeForce (804)"
     )
-    remedy = f"take {folder} out of LD_LIBRARY_PATH and ld.so.conf.d"
+    remedy = f"remove {folder} from LD_LIBRARY_PATH and ld.so.conf.d"
     version = driver_version_in_name(name)
     judged = version is not None and branch_cuda(version.branch) is not None
     for result in results:

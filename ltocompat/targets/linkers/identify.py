@@ -98,7 +98,7 @@ def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) ->
 
     Args:
         view: the file.
-        budget: what reading it may cost.
+        budget: bounds for reading it.
         spans: offset and size of each part, bytes.
     """
     from ltocompat.files.objects.structure import occurrences

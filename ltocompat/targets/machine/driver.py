@@ -181,7 +181,7 @@ def _compat_reasons(
         return () if says == beneath else (differs,)
     if cuda or in_driver_folders(*paths):
         return ()
-    return ("it lies in no folder of a driver",)
+    return ("it is not in a folder of a driver",)
 
 
 def _sibling(machine: Machine, folder: str, name: str) -> Sibling:
