@@ -92,7 +92,7 @@ def test_an_evaluator_checks_one_source_after_the_other() -> None:
     for source in (FATBIN, PTX.read_bytes(), io.BytesIO(OLD)):
         once = ltocompat.check(source, ["driver=535,gpu=a100", "cuda=12.8,gpu=h100"], route="load")
         assert evaluator.check(source) == list(once)
-    with pytest.raises(UsageError, match="nothing to check"):
+    with pytest.raises(UsageError, match="nothing to check; give bytes"):
         evaluator.check()
 
 

@@ -3,22 +3,43 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import verdict_values
+from msgspec.structs import replace
 from verdict_values import H100, ONE
 
-from ltocompat.commands import trials
+from ltocompat.commands import (
+    audit,
+    explain,
+    extract,
+    link,
+    losses,
+    selftest,
+    trials,
+    variants_of_files,
+)
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.files_at_fault import _before
 from ltocompat.commands.kernel_names import _is_of_modules
+from ltocompat.commands.policy import gate
+from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.values import Policy
 from ltocompat.commands.survey.report import _chart
+from ltocompat.commands.survey.storage import copy_file
 from ltocompat.facts.drivers import cuda_branch, first_production
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import Missing, UnreadableInput, UsageError
+from ltocompat.model.image import Skipped
+from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.limits import Budget
+from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion, Gpu
-from ltocompat.model.verdict import Extent, Route, Verdict
+from ltocompat.model.verdict import Coverage, Extent, Level, Route, Verdict
 from ltocompat.packages.values import Kind
 from ltocompat.rules.catalogue import (
     library_problems,
@@ -28,6 +49,7 @@ from ltocompat.rules.catalogue import (
 )
 from ltocompat.rules.engine import judge_artifact
 from ltocompat.rules.shipped_needs import Strength
+from ltocompat.scan.walk import ScanSettings
 
 Patch = pytest.MonkeyPatch
 OK, JIT, UNDOCUMENTED, UNKNOWN, FAIL = (each for each in Verdict if each >= Verdict.OK)
@@ -270,3 +292,166 @@ def test_a_chart_of_shares_has_a_cell_for_each_row_and_column() -> None:
     chart = _chart(some(execute=lambda _: found), query | {"unit": "packages"})
     assert chart.columns == ("a", "b", "c")
     assert [*chart.rows] == [("a", ((1, 7), (4, 7), (2, 7))), ("b", ((0, 7), (7, 7), (3, 7)))]
+
+
+@pytest.mark.parametrize("loud", [Level.NOTE, Level.WARNING, Level.ERROR])
+def test_a_finding_is_as_loud_as_what_becomes_of_it(loud: Level) -> None:
+    finding = replace(verdict_values.finding(UNKNOWN), level=loud, remedy="update it")
+    for standing in gate.Standing:
+        assessed = gate.Assessed(standing, "")
+        told = gate._with_standing(finding, assessed, Baseline(source="b.json"))
+        level, forgiven = loud, ""
+        if standing is gate.Standing.COUNTS:
+            level = Level.ERROR
+        elif standing is gate.Standing.UNDECIDED:
+            level = Level.ERROR if loud is Level.ERROR else Level.WARNING
+        elif standing in gate.FORGIVEN:
+            level, forgiven = Level.NOTE, str(standing)
+        assert (told.level, told.forgiven) == (level, forgiven)
+        assert told.remedy.endswith("update it")
+        assert told.remedy.startswith("known (b.json)") == bool(forgiven)
+
+
+def test_a_loss_names_the_newest_version_that_cures_all_of_it() -> None:
+    def failing(*asked: str, verdict: Verdict = FAIL) -> Any:  # noqa: ANN401
+        return some(verdict=verdict, asked=asked)
+
+    def told(*findings: object) -> tuple[str, ...]:
+        return losses._asked([some(findings=findings)])
+
+    drivers = failing("driver 550.54"), failing("driver 570.26"), failing("driver 9.1")
+    assert told(*drivers) == ("driver 570.26",)
+    assert {*told(*drivers, failing("nvJitLink 12.4"))} == {"nvJitLink 12.4", "driver 570.26"}
+    assert told(*drivers, failing()) == ()
+    assert told(*drivers, failing(verdict=UNKNOWN)) == ("driver 570.26",)
+
+
+@pytest.mark.parametrize(
+    ("served", "verdicts", "decides"),
+    [
+        ((1, 1), (OK, OK), 1),  # of equals the newest
+        ((1, 1), (OK, FAIL), 0),
+        ((0, 1), (OK, FAIL), 1),  # what has nothing for the GPU is no choice
+        ((0, 0), (OK, FAIL), 0),
+        ((0, 0), (OK, OK), 1),
+    ],
+)
+def test_the_variant_that_serves_and_fits_best_decides(
+    served: tuple[int, ...], verdicts: tuple[Verdict, ...], decides: int
+) -> None:
+    found = {
+        version: [verdict_values.result(verdict, ONE, coverage=Coverage(9, sass=count))]
+        for version, verdict, count in zip(("12", "13"), verdicts, served, strict=True)
+    }
+    variants = [some(name=f"cu{version}", version=version) for version in ("12", "13", "14")]
+    outcome = variants_of_files._outcome(found, variants)
+    assert [each.decides for each in outcome] == [number == decides for number in (0, 1)]
+    assert [each.serves for each in outcome] == [bool(n) or not any(served) for n in served]
+
+
+def test_an_extracted_file_is_named_by_place_and_architecture() -> None:
+    for arch, end in ((SmArch(90, "a"), ".sm_90a"), (None, "")):
+        for offset, at in ((0x40, "@0x40"), (None, "")):
+            place = Location("d/.l i/x.so", ("a/b.cubin",), offset, (3,))
+            image = some(place=place, arch=arch)
+            assert extract._stem(image) == f"x.so-a_b.cubin{at}.3{end}"
+
+
+def test_what_was_copied_can_be_read_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    with (tmp_path / "b").open("wb") as file:
+        copy_file(f"file://{tmp_path / 'a'}", file)
+        assert (tmp_path / "b").read_bytes() == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("demands", "asked"),
+    [
+        ({}, []),
+        ({"trial_links": True}, ["linkers"]),
+        ({"trial_links": True, "targets": ()}, ["narrower"]),
+        ({"trial_links": True, "here": ONE}, ["linkers", "driver"]),
+        ({"trial_auto": True}, ["settled"]),
+    ],
+)
+def test_a_policy_asks_linkers_and_drivers_as_it_says(
+    monkeypatch: Patch, demands: dict[str, Any], asked: list[str]
+) -> None:
+    called = list[tuple[Any, ...]]()
+    names = ("ask_linkers", "ask_driver", "narrower", "settled")
+    calls = {name: lambda *words, name=name: called.append((name, *words)) for name in names}
+    monkeypatch.setattr(audit, "summaries", lambda *words: words)
+    monkeypatch.setattr(audit, "_kept_summaries", lambda *words: words)
+    options = some(settings=ScanSettings(), allow_empty=False, cache=False)
+    policy = Policy(**{"source": "", "targets": (ONE,)} | demands)
+    found = audit.policy_summaries(some(tries=None, **calls), options, ["a"], policy)
+    assert [name.removeprefix("ask_") for name, *_ in called] == asked
+    words: Any = called[-1][1:] if "settled" in asked else found
+    reading = words[-1]
+    assert reading.targets == (policy.every_target or None)
+    if "settled" in asked:
+        assert words[1] == policy.targets
+        assert words[0][0] == ["a"]
+    else:
+        assert words[0] == ["a"]
+
+
+def test_a_program_gets_the_linker_that_pathfinder_finds(monkeypatch: Patch) -> None:
+    picks = [
+        some(library=library, way=way, real=real)
+        for library, way, real in (
+            ("nvrtc", PATHFINDER, "/nvrtc"),
+            ("nvJitLink", "ld.so", "/by-name"),
+            ("nvJitLink", PATHFINDER, "/found"),
+        )
+    ]
+    monkeypatch.setattr(selftest, "picks", lambda *_: picks)
+    monkeypatch.setattr(selftest, "resolve", lambda path: path)
+    monkeypatch.setattr(selftest, "installed", lambda: ["12.4", "12.9", "13.0"])
+    assert selftest._of_programs() == "/found"  # type: ignore[comparison-overlap]
+    picks[-1].real = None
+    assert selftest._of_programs() == "13.0"  # type: ignore[comparison-overlap]
+    monkeypatch.setattr(selftest, "installed", list)
+    with pytest.raises(Missing):
+        selftest._of_programs()
+
+
+class Piece(SimpleNamespace):
+    """Stands for an input of a link."""
+
+
+def test_each_image_is_tried_with_each_linker(monkeypatch: Patch) -> None:
+    skipped = Skipped(Location("c"), "it is cut off")
+    found: dict[str, list[object]] = {"c": [skipped]}
+    for name in "ab":
+        found[name] = [Piece(trial=some(data=b"abc"), place=Location(name))]
+    monkeypatch.setattr(link, "LinkInput", Piece)
+    monkeypatch.setattr(link, "gather_each", lambda place, *_: found.get(place.path, []))
+    monkeypatch.setattr(link, "_alone", lambda *_, **__: ("plain", SmArch(90), None))
+    monkeypatch.setattr(link, "_reason", lambda *_: "")
+    monkeypatch.setattr(link, "compiles_relocatable", lambda *_: False)
+    pool = contextlib.nullcontext(some(run=lambda requests: ["answer" for _ in requests]))
+    monkeypatch.setattr(link, "Pool", lambda *_, **__: pool)
+    told = list[tuple[object, ...]]()
+    options = some(where=None, add_only=False)
+    settings: Any = some(progress=lambda *words: told.append(words))
+    linkers: list[Any] = [some(path=path, tool=None, __str__=str) for path in ("12", "13")]
+
+    def tried(*places: str) -> list[Any]:
+        return [*link._each(options, [*map(Location, places)], linkers, None, settings)]
+
+    first, *links = tried("a", "b", "c")
+    assert first == skipped
+    assert [(each.linker.path, each.place.path) for each in links] == [
+        (path, place) for path in ("12", "13") for place in "ab"
+    ]
+    assert [words[1:] for words in told] == [(3, 12), (6, 12), (9, 12), (12, 12)]
+    with pytest.raises(UnreadableInput, match="nothing there could be read"):
+        tried("c")
+    with pytest.raises(UsageError, match="there is no image to try"):
+        tried("d")
+
+
+def test_an_error_of_the_program_sends_to_what_it_did_before() -> None:
+    told = explain._unknown("CUDA_ERROR_INVALID_VALUE")
+    assert told.endswith("which is not about compatibility: look at the program's earlier actions")
