@@ -104,6 +104,14 @@ def test_a_kept_gpu_keeps_what_it_takes_and_ptx_for_those_to_come(tmp_path: Path
     assert by_arch.saved == everything.saved + by_arch.code.zeros > 3000
 
 
+def test_a_package_that_can_not_be_read_leaves_no_folder(tmp_path: Path) -> None:
+    for name in ("broken.whl", "broken.conda", "broken.so"):
+        (tmp_path / name).write_bytes(b"no archive")
+        with pytest.raises(LtocompatError):
+            slim(tmp_path / name, tmp_path / "new" / "")
+    assert not (tmp_path / "new").exists()
+
+
 def test_code_for_jetson_goes_from_a_library_for_another_cpu(tmp_path: Path) -> None:
     """No Jetson lies beside an x86-64."""
     cubin = bytearray((FOLDER / "cubin/nvrtc-12.4-sm_80.cubin").read_bytes())

@@ -227,7 +227,6 @@ def _target(path: str, options: SlimOptions, *, several: bool) -> str:
     into = several or bare or os.path.isdir(output) or output.endswith(os.sep)
     if not into or options.in_place:
         return os.path.normpath(output)
-    os.makedirs(output, exist_ok=True)
     return os.path.join(output, os.path.basename(os.path.abspath(path)))
 
 
