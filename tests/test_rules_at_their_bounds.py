@@ -15,6 +15,7 @@ from verdict_values import H100, ONE
 
 from ltocompat.commands import (
     audit,
+    diff,
     explain,
     extract,
     link,
@@ -26,21 +27,22 @@ from ltocompat.commands import (
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.files_at_fault import _before
 from ltocompat.commands.kernel_names import _is_of_modules
-from ltocompat.commands.policy import gate
+from ltocompat.commands.policy import gate, problems
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.values import Policy
 from ltocompat.commands.survey.report import _chart
 from ltocompat.commands.survey.storage import copy_file
-from ltocompat.facts.drivers import cuda_branch, first_production
+from ltocompat.facts.drivers import cuda_branch, driver_branches, first_production
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing, UnreadableInput, UsageError
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import KERNEL_KINDS, Skipped
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Coverage, Extent, Level, Route, Verdict
 from ltocompat.packages.values import Kind
+from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.catalogue import (
     library_problems,
     package_contents,
@@ -155,6 +157,7 @@ def test_what_is_installed_is_what_the_metadata_ask_for(
 
 def test_a_library_that_another_package_has_loads_after_it(monkeypatch: Patch) -> None:
     monkeypatch.setattr(library_problems, "not_at_hand", lambda *_: [])
+    monkeypatch.setattr(library_problems, "_majors", lambda *_: ())
     monkeypatch.setattr(library_problems, "are_beside_torch", lambda _: False)
     monkeypatch.setattr(library_problems, "brought_by_nothing", lambda _: (FAIL, "none", ""))
     other = some(name="b", files=("b/lib/libx.so.1",))
@@ -455,3 +458,85 @@ def test_each_image_is_tried_with_each_linker(monkeypatch: Patch) -> None:
 def test_an_error_of_the_program_sends_to_what_it_did_before() -> None:
     told = explain._unknown("CUDA_ERROR_INVALID_VALUE")
     assert told.endswith("which is not about compatibility: look at the program's earlier actions")
+
+
+@pytest.mark.parametrize(
+    ("sass", "ptx", "beyond", "least", "verdict"),
+    [
+        ("550.54", "", False, "550.54", None),
+        ("550.54", "", False, "550.40", FAIL),
+        ("", "550.54", False, "550.40", FAIL),
+        ("550.54", "570.26", True, "550.54", None),
+        ("", "", True, "550.54", FAIL),
+        ("", "", True, f"{driver_branches()[-1]}", FAIL),
+        ("", "", True, f"{driver_branches()[-1] + 1}", UNKNOWN),  # which may compile that PTX
+        ("", "", False, "550.54", None),
+        ("550.54", "", True, "", None),
+    ],
+)
+def test_the_least_driver_of_a_policy_is_held_against_its_code(
+    sass: str, ptx: str, beyond: bool, least: str, verdict: Verdict | None
+) -> None:
+    required: Any = some(driver_sass=driver(sass), driver_ptx=driver(ptx), ptx_beyond=beyond)
+    for options, where in (((), "least-driver in a.toml"), (("least-driver",), "--least-driver")):
+        policy = Policy(source="a.toml", targets=(), least_driver=driver(least), options=options)
+        found = [*problems._driver(policy, required)]
+        assert [each.verdict for each in found] == ([] if verdict is None else [verdict])
+        assert {each.evidence for each in found} <= {where}
+
+
+def test_lost_kernels_count_below_the_share_that_a_policy_asks_for() -> None:
+    for rule in (SPARSE_COVERAGE, "PTX-01"):
+        for coverage in (None, 50):
+            for kernels in (49, 50, 51):
+                for modules, names in ((0, ()), (1, ()), (0, ("f",))):
+                    result = verdict_values.result(
+                        OK, ONE, coverage=Coverage(9, kernels=kernels, best_kernels=100)
+                    )
+                    finding = verdict_values.finding(OK, rule=rule, count=modules, kernels=names)
+                    policy = Policy(source="", targets=(), coverage=coverage)
+                    lost = rule == SPARSE_COVERAGE and coverage is not None
+                    few = kernels < 50 or not (modules or names)
+                    assert gate._counts(result, finding, policy) == (lost and few)
+
+
+def test_a_comparison_says_what_it_can_not_know() -> None:
+    def side(**facts: object) -> Any:  # noqa: ANN401
+        known = {"size": 1, "metadata": None, "saved": False, "complete": True, "skipped": 0}
+        more = {"files": {}, "overflowed": False, "knows_kernels": lambda _: True, "kernels": 3}
+        return some(**known | more | {"unnamed": dict.fromkeys(KERNEL_KINDS, 0)} | facts)
+
+    def told(old: Any, new: Any, *, kernels: bool = True) -> list[str]:  # noqa: ANN401
+        return [line.partition(" one")[0] for line in diff._unknown(old, new, kernels=kernels)]
+
+    plain, package = side(), side(metadata="a 1.0")
+    assert told(plain, plain) == []
+    assert told(plain, side(overflowed=True), kernels=False) == ["kernels: not requested"]
+    assert (
+        told(side(size=None), plain)
+        == told(plain, side(size=None))
+        == ["size: unknown on at least"]
+    )
+    assert told(package, plain) == ["metadata: the new"]
+    assert told(plain, package) == ["metadata: the old"]
+    assert told(package, package) == []
+    assert told(side(saved=True), plain) == ["metadata: the old"]
+    assert told(plain, side(overflowed=True)) == ["kernels: the new"]
+    assert told(side(complete=False), side(skipped=2)) == ["the old", "the new"]
+    assert len(told(side(knows_kernels=lambda _: False), plain)) == len(KERNEL_KINDS)
+    assert len(told(plain, side(unnamed=dict.fromkeys(KERNEL_KINDS, 1)))) == len(KERNEL_KINDS)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_of_a_long_text_both_ends_are_read(monkeypatch: Patch, more: int) -> None:
+    read = list[str]()
+
+    def causes(_: str, short: str, __: object) -> list[Any]:
+        read.append(short)
+        return [some()]
+
+    monkeypatch.setattr(explain, "_causes", causes)
+    monkeypatch.setattr(explain, "_LONGEST", 10)
+    text = "abcdefghijk"[: 10 + more]
+    explain.explain(text)
+    assert read == [text if more < 1 else "abcde\nghijk"]
