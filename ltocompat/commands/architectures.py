@@ -77,9 +77,9 @@ def serves(
         limits: bounds for reading one file.
 
     Returns:
-        For each architecture the sum over all files; ``coverage.served`` of ``coverage.modules``
-        get onto such a GPU, whatever its driver is. Where a module can be loaded or linked, that
-        counts by which more modules do.
+        For each architecture, the sum over all files: ``coverage.served`` of ``coverage.modules``
+        modules have code for such a GPU, whatever its driver is. If modules can be loaded or
+        linked, the route that serves more modules counts.
 
     Raises:
         UnreadableInput: it can't be opened.

@@ -51,8 +51,9 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
             the packages with device code in an environment of this machine.
         targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
             machine.
-        python: the interpreter whose environment that is; None: the active one, else this one. Its
-            packages are judged on described targets, too, with the libraries that they bring.
+        python: the interpreter whose environment is checked; None: the active one, else this one.
+            Its packages are also checked on described targets, with the libraries that they
+            install.
         route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
         together: check the contents of all paths as one link.
         beside: packages that will be installed next to those at the paths.

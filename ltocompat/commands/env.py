@@ -47,7 +47,7 @@ class Surroundings(Struct, frozen=True):
 def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     """Look at this machine, or at the file system of another one.
 
-    Nothing is loaded into this process; commands are run and libraries opened in children only.
+    Nothing is loaded into this process: child processes run commands and open libraries.
 
     Args:
         root: folder that stands for ``/`` of the other machine, or a saved container image, whose

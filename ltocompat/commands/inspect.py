@@ -66,7 +66,7 @@ def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Produc
     """Return the tools that made device code, as its bytes say: compilers, assemblers and linkers.
 
     Args:
-        source: what NVRTC or nvJitLink gave, a fatbin, an object or a library: bytes, an open
+        source: the output of NVRTC or nvJitLink, a fatbin, an object or a library: bytes, an open
             binary file or a path.
         limits: bounds for reading it.
 

@@ -237,7 +237,7 @@ def read(
             the error.
 
     Yields:
-        A reading for every file; of folders for those with device code, or that are packages.
+        A reading for every file; in folders, only for files with device code and for packages.
 
     Raises:
         UnreadableInput: a source can't be opened, or can't be read to its end.

@@ -40,13 +40,13 @@ from ltocompat.scan.extract_bytes import images_at
 
 @public(RepairOptions, "*wheels")
 def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterator[Repaired]:
-    """Write wheels again without the findings that can be mended without a compiler.
+    """Write new wheels without the findings that can be fixed without a compiler.
 
-    RUNPATHs lose folders of the machine that built them (PKG-14) and get those of NVIDIA's wheels
-    (PKG-07), by patchelf; Requires-Dist gets what is missing or too lax (PKG-01, PKG-02, PKG-04,
-    NJL-06); tags get the machine that is inside (PKG-06). Each change is judged before, and the
-    new wheel is read again before it gets its name: a finding that was mended is gone, and none is
-    new. A wheel without such a finding is copied.
+    patchelf removes folders of the build machine from RUNPATHs (PKG-14) and adds those of NVIDIA's
+    wheels (PKG-07). Requires-Dist gets missing requirements and bounds (PKG-01, PKG-02, PKG-04,
+    NJL-06). Tags get the machine of the libraries inside (PKG-06). Each change is checked
+    beforehand, and the new wheel is read again before it gets its name: fixed findings are gone,
+    and no new one appears. A wheel without such findings is copied.
 
     Args:
         wheels: paths; none of them is changed.
@@ -61,8 +61,8 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
             error.
 
     Raises:
-        UnreadableInput: a path can't be opened, or is no sound wheel.
-        UsageError: it is not a wheel at all; there is no folder to write into.
+        UnreadableInput: a path can't be opened, or is a damaged wheel.
+        UsageError: the file is not a wheel, or there is no folder to write into.
         Missing: patchelf is not installed.
         LtocompatError: the new wheel can't be written, or would be worse than the old one.
     """

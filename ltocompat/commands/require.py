@@ -48,10 +48,10 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
 
 
 def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
-    """Return what one source needs: the least drivers for its SASS and PTX, the least nvJitLink.
+    """Return the minimum drivers for the SASS and PTX of a source, and the minimum nvJitLink.
 
-    ``nvjitlink.at_least`` is the least that surely links all of it, ``services`` has the floors for
-    each GPU. It takes some 50 ms, since each floor is found by ``check``.
+    ``nvjitlink.at_least`` is the minimum that surely links all of it; ``services`` has the minimum
+    versions for each GPU. A call takes some 50 ms, since it asks ``check`` for each version.
 
     Args:
         source: bytes, an open binary file, or a path.

@@ -18,15 +18,15 @@ _CUDA = re.compile(r"[0-9]{1,2}\.")  # every driver has three digits in front
 
 
 def ptx_toolkit(isa: str) -> Release | None:
-    """Return the CUDA release that brought a version of the PTX ISA: 12.8 for ``8.7``.
+    """Return the CUDA release that introduced a version of the PTX ISA: 12.8 for ``8.7``.
 
     No ptxas, nvJitLink or driver of an older release reads such PTX.
 
     Args:
-        isa: as ``.version`` of the text has it.
+        isa: the version, as in ``.version`` of the text.
 
     Raises:
-        UsageError: it is not a PTX version.
+        UsageError: the argument is not a PTX version.
     """
     if not isinstance(isa, str) or not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", isa):
         raise UsageError(f"{isa!r} is not a version of PTX; write it like '8.7'")
@@ -40,7 +40,7 @@ def toolkit_ptx(cuda: str) -> str | None:
         cuda: ``12.8`` or ``12.8.93``.
 
     Raises:
-        UsageError: it is not a CUDA release.
+        UsageError: the argument is not a CUDA release.
     """
     return toolkits.cuda_ptx(Release.parse(cuda))
 
@@ -52,20 +52,20 @@ def driver_cuda(driver: str) -> Release | None:
         driver: its version or branch, of Linux or Windows: ``570.124.06``, ``R570``, ``572.16``.
 
     Raises:
-        UsageError: it is not a driver.
+        UsageError: the argument is not a driver.
     """
     return drivers.branch_cuda(drivers.branch_of(_driver(driver)))
 
 
 def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
-    """Return the driver that came with a CUDA release, the least that is sure to run all of it.
+    """Return the driver that came with a CUDA release: the oldest that surely runs its code.
 
     Args:
         cuda: ``12.8``.
         system: ``linux`` or ``windows``.
 
     Raises:
-        UsageError: it is not a CUDA release.
+        UsageError: the argument is not a CUDA release.
     """
     return drivers.stock_driver(Release.parse(cuda), system)
 

@@ -42,14 +42,14 @@ class DiffSummary(Struct, frozen=True):
 
     Attributes:
         path: as the caller gave it.
-        saved: it was read from the JSON of an earlier inspection.
+        saved: True if it was read from saved JSON of ``inspect``.
         size: bytes of all files; None if unknown.
         files: files with device code or CUDA libraries, archives counted as one.
         modules: number of modules.
         images: number of images.
         stored: bytes of the images, as far as known.
         skipped: places that were not read, so that the other numbers may be too low.
-        complete: every file was read to its end.
+        complete: True if every file was read to its end.
         kernels: number of different kernels of SASS and PTX that were compared; None if they were
             not.
         nvjitlink: the minimum nvJitLink for its links and imports; None if none is needed or known.

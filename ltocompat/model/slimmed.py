@@ -48,7 +48,7 @@ class Untouched(Tabular, frozen=True):
         reason: one sentence.
         modules: how many.
         size: bytes in the files.
-        example: the place of the first of them.
+        example: the place of the first of these modules.
     """
 
     reason: str
@@ -91,19 +91,19 @@ class KeptVerdict(Tabular, frozen=True):
 
 
 class CodeTally(Struct):
-    """What became of the device code of a package, added up.
+    """Sums of the changes of a package's device code.
 
     Attributes:
-        images: that went, by reason.
-        sizes: bytes of them, headers and padding included.
-        left: reason -> modules that stay as they are, their bytes, the place of the first.
-        gpus: capability of a GPU that is not kept -> modules that have nothing for it any more,
-            modules that have PTX for it instead of SASS.
-        stored: bytes of all device code, before.
-        zeros: bytes that are zeros now, where regions ended before.
-        kept: images that stay in changed regions, and were compared by SHA-256.
-        zstd: how many of them were packed by Zstandard before.
-        more_zstd: how many more are now.
+        images: number of removed images, by reason.
+        sizes: bytes of the removed images, by reason, including headers and padding.
+        left: reason -> number of unchanged modules, their bytes, the place of the first.
+        gpus: capability of a GPU that is not kept -> number of modules without code for it now,
+            number of modules with PTX for it instead of SASS.
+        stored: bytes of all device code before the change.
+        zeros: bytes that are zeros now, at the old ends of regions.
+        kept: number of images that stay in changed regions and were compared by SHA-256.
+        zstd: number of these images that Zstandard compressed before.
+        more_zstd: number of these images that only now are compressed with Zstandard.
     """
 
     images: Counter[RemovalReason] = field(default_factory=Counter)

@@ -23,7 +23,7 @@ def to_json(records: object) -> str:
     """Return the JSON document of the records that ``inspect``, ``check`` and others give.
 
     Args:
-        records: one of their records, or all that one call gave.
+        records: one record, or all records of one call.
 
     Returns:
         ASCII text, as ``--format json`` of the verb writes it; its schema is what ``ltocompat

@@ -92,7 +92,7 @@ class Request(Struct, frozen=True):
 
 
 class LinkOutcome(enum.StrEnum):
-    """How far a link came; each says what it proves and no more.
+    """The outcome of a link; each value says only what the link proves.
 
     Attributes:
         ACCEPTED: all inputs were added (and the output, if requested, has no code).

@@ -95,7 +95,7 @@ class Side:
         modules: number of modules.
         images: number of images.
         skipped: how many places were not read.
-        complete: every file was read to its end.
+        complete: True if every file was read to its end.
         named: kinds of images of which at least one told its kernels.
         unnamed: how many images of a kind did not tell theirs.
         kernels: number of distinct kernels.
