@@ -9,7 +9,7 @@ import struct
 from unittest import mock
 
 import pytest
-from elf_writer import Part, elf
+from elf_writer import BASE, DT_NEEDED, DT_STRSZ, DT_STRTAB, STRTAB, Part, elf, offsets, tags
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +30,7 @@ from ltocompat.files.first_bytes import (
     packing_of,
 )
 from ltocompat.files.objects import read_host
+from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
@@ -517,3 +518,17 @@ def test_sm_101_is_called_sm_110_since_cuda_13(said: int, inside: int, *, fine: 
     text = f".version 9.0\n.target sm_{inside}\n".encode()
     spec = EntrySpec(KINDS["ptx"], text, sm=said, version=(9, 0))
     assert (told(region([entry(spec)])) == []) == fine
+
+
+@pytest.mark.parametrize(("offset", "damaged"), [(1, False), (7, False), (9, True)])
+def test_names_of_libraries_lie_in_the_table_of_strings(offset: int, *, damaged: bool) -> None:
+    """Of 9 bytes here, of which the last one ends a name; behind them lie others."""
+    strings = b"\0liba.so\0"
+    parts = [Part(".dynstr", strings + b"text\0", STRTAB), Part(".dynamic", bytes(16 * 4), 6)]
+    place = BASE + offsets(parts)[".dynstr"]
+    parts[1].data = tags({DT_NEEDED: offset, DT_STRTAB: place, DT_STRSZ: len(strings)})
+    host = read_elf(ByteView.of(elf(parts, dynamic=".dynamic")), Budget())
+    assert host is not None
+    assert ("its dynamic section is damaged" in host.problems) == damaged
+    names = [each.file for each in host.needed() if each.file]
+    assert names == [strings[offset:-1].decode()] * (not damaged)

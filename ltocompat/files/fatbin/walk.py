@@ -96,13 +96,11 @@ class _Accounting:
         for begin, end in self._sections:
             at = begin
             for first, last in self._budget.timed((*self.covered, (end, end))):
-                if last <= at or at >= end:
-                    continue
-                size = min(first, end) - at
+                size = min(first, end) - at  # 0 and less where it follows at once
                 empty = size == end - begin >= REGION_HEADER.size
-                if first > at and (empty or not is_zero(self._view, at, at + size, self._budget)):
+                if empty or not is_zero(self._view, at, at + size, self._budget):
                     yield at, size
-                at = last
+                at = max(at, last)
 
 
 _NEEDLES = (region.NEEDLE, CUBIN_NEEDLE, ltoir.MAGIC, codec.ZSTD_MAGIC)
