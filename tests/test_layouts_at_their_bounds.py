@@ -29,6 +29,7 @@ from ltocompat.files.first_bytes import (
     names_image,
     packing_of,
 )
+from ltocompat.files.images.cubin import first_value
 from ltocompat.files.objects import read_host
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.model.image import Module, Skipped
@@ -532,3 +533,45 @@ def test_names_of_libraries_lie_in_the_table_of_strings(offset: int, *, damaged:
     assert ("its dynamic section is damaged" in host.problems) == damaged
     names = [each.file for each in host.needed() if each.file]
     assert names == [strings[offset:-1].decode()] * (not damaged)
+
+
+def test_a_value_of_a_kernel_may_stand_at_the_end_of_its_section() -> None:
+    short, sized = struct.pack("<BBH", 3, 0x2F, 7), struct.pack("<BBHI", 4, 0x37, 4, 129)
+    for data, wanted, value in (
+        (short, 0x2F, 7),
+        (sized + short, 0x2F, 7),
+        (short + sized, 0x37, 129),
+        (short[:3], 0x2F, None),
+        (sized + short[:3], 0x2F, None),
+        (sized[:6], 0x37, 129),
+    ):
+        assert first_value(data, wanted, Budget()) == value
+
+
+CUBINS = {path.stem: path.read_bytes() for path in (FOLDER / "cubin").iterdir()}
+OF_80, OF_90 = (EntrySpec(KINDS["sass"], CUBINS[f"nvrtc-12.4-sm_{n}"], sm=n) for n in (80, 90))
+NO_KERNELS = EntrySpec(KINDS["sass"], CUBINS["nvcc-13.0-sm_80-without-kernels"], sm=86)
+TEXT_80, TEXT_90 = (
+    EntrySpec(KINDS["ptx"], f".version 8.4\n.target sm_{n}\n".encode(), sm=n) for n in (80, 90)
+)
+
+
+@pytest.mark.parametrize(
+    ("specs", "uneven"),
+    [
+        ([OF_80], False),
+        ([OF_80, OF_90], False),
+        ([OF_80, TEXT_80], False),
+        ([OF_80, OF_90, TEXT_80], False),
+        ([TEXT_90], False),
+        ([OF_80, TEXT_90], True),
+        ([TEXT_80, TEXT_90], True),
+        ([OF_80, NO_KERNELS], True),
+    ],
+)
+def test_a_module_is_uneven_whose_images_may_differ_in_kernels(
+    specs: list[EntrySpec], *, uneven: bool
+) -> None:
+    """PTX for an architecture that has no SASS, or SASS with other names."""
+    (module, *_) = _records(region([entry(spec) for spec in specs]))
+    assert module.uneven is uneven

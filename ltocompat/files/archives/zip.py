@@ -269,14 +269,12 @@ def _headers(view: ByteView, end: _End, budget: Budget) -> array[int]:
     try:
         for entry in budget.timed(entries(view, end)):
             found.append(min(entry.header, view.size))
-            if len(found) > budget.limits.members + 1:
-                break
+            budget.check("members", len(found) - 1, "the archive has over {most} members")
     except LimitExceeded:
         raise
     except Malformed:
         # The walk comes to the same record and says so.
         pass
-    budget.check("members", len(found) - 1, "the archive has over {most} members")
     return array("Q", sorted(found))
 
 

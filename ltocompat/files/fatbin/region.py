@@ -207,7 +207,7 @@ def _entry(offset: int, header: bytes, fields: EntryHeader) -> FatbinEntry:
 
 def _identifier(header: bytes, fields: EntryHeader) -> str | None:
     start, size = fields.identifier_offset, fields.identifier_size
-    if not start or not size or start + size > min(len(header), fields.header_size):
+    if not start or start + size > min(len(header), fields.header_size):
         return None
     return header[start : start + size].decode("utf-8", "replace")
 
@@ -215,7 +215,7 @@ def _identifier(header: bytes, fields: EntryHeader) -> str | None:
 def _options(header: bytes, fields: EntryHeader) -> str | None:
     """The compiler options; cubins may keep a binary blob in that place, which is none."""
     at = fields.options_offset
-    if not at or fields.kind == KIND_CONCATENATED or at + _OPTIONS.size > len(header):
+    if fields.kind == KIND_CONCATENATED or at + _OPTIONS.size > len(header):
         return None
     start, size = _OPTIONS.unpack_from(header, at)
     text = header[start : start + size].rstrip(b"\0")
