@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from package_writer import Raw, deflate, pax, raw_zip, tar_header
 from samples import FOLDER
+from test_hosts_windows import image
 from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
 
 from ltocompat.files.archives import spool
@@ -32,6 +33,7 @@ from ltocompat.files.first_bytes import (
 from ltocompat.files.images.cubin import first_value
 from ltocompat.files.objects import read_host
 from ltocompat.files.objects.elf_host import read_elf
+from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
@@ -575,3 +577,56 @@ def test_a_module_is_uneven_whose_images_may_differ_in_kernels(
     """PTX for an architecture that has no SASS, or SASS with other names."""
     (module, *_) = _records(region([entry(spec) for spec in specs]))
     assert module.uneven is uneven
+
+
+@pytest.mark.parametrize("off", [-1, 0, 0xFFF, 0x1000])
+@pytest.mark.parametrize("rva", [0x1000, 0x1001])
+def test_sections_of_a_windows_image_fill_it(off: int, rva: int) -> None:
+    """They begin at multiples of an alignment, and end less than one before the image does."""
+    data = bytearray(image())
+    struct.pack_into("<I", data, data.index(b".rdata\0\0") + 8, 0x123)
+    end = 0x3000 + 0x123
+    optional = 0x80 + 24
+    struct.pack_into("<I", data, optional + 32, 0x1000)
+    struct.pack_into("<I", data, optional + 56, end + off)
+    struct.pack_into("<I", data, data.index(b".nv_fatb") + 12, rva)
+    host = read_host(ByteView.of(bytes(data)), Budget())
+    assert host is not None
+    assert any("but its header says" in each for each in host.problems) == (off in (-1, 0x1000))
+    misplaced = any("don't begin at a multiple" in each for each in host.problems)
+    assert misplaced == (rva % 0x1000 > 0 and off in (0, 0xFFF))
+
+
+@pytest.mark.parametrize(
+    ("rva", "size", "name"),
+    [
+        (0x3000, 40, "text"),
+        (0, 40, ""),
+        (0x3000, 0, ""),
+        (0x2FFF, 40, ""),  # behind the bytes of a section, and in front of the next one
+        (0x9000, 40, ""),
+    ],
+)
+def test_a_directory_of_a_windows_image_lies_in_a_section(rva: int, size: int, name: str) -> None:
+    data = bytearray(image()[:0x800] + bytes(0x200))
+    row = data.index(b".rdata\0\0")
+    struct.pack_into("<III", data, row + 8, 0x200, 0x3000, 0x200)
+    data[0x800 + 0x100 : 0x800 + 0x104] = b"text"
+    struct.pack_into("<I", data, 0x800 + 12, 0x3100)
+    struct.pack_into("<IIII", data, 0x80 + 24 + 112, rva, size, 0, 0)
+    found = read_pe(ByteView.of(bytes(data)), Budget())
+    assert found is not None
+    assert (found.own_name or "") == name
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_a_text_of_a_windows_image_ends_with_its_section_at_most(last: int) -> None:
+    data = bytearray(image()[:0x800] + bytes(0x200))
+    row = data.index(b".rdata\0\0")
+    struct.pack_into("<III", data, row + 8, 0x200, 0x3000, 0x200)
+    struct.pack_into("<I", data, 0x800 + 12, 0x3000 + 0x1FF + last)
+    data[0x9FF:] = b"x"
+    struct.pack_into("<II", data, 0x80 + 24 + 112, 0x3000, 40)
+    found = read_pe(ByteView.of(bytes(data)), Budget())
+    assert found is not None
+    assert found.own_name == ("x" if not last else None)
