@@ -56,6 +56,7 @@ from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import ScanSettings, records_of_view, stored_in_file
 
 FATBIN = (FOLDER / "fatbin" / "nvcc-13.0-balance.fatbin").read_bytes()
+CODE = b"".join(path.read_bytes() for path in sorted((FOLDER / "ltoir").iterdir()))
 PTX = (FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx").read_bytes()
 
 
@@ -239,6 +240,40 @@ def test_a_frame_that_is_not_as_long_as_its_entry_says_is_never_complete(
             whole = len(prefix.data) == declared == len(data)
             assert prefix.complete <= whole
             assert whole or max(steps) < declared
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"x", bytes(200_000), CODE], ids=["empty", "one", "zeros", "code"]
+)
+@pytest.mark.parametrize("sized", [True, False])
+@pytest.mark.parametrize("checksum", [True, False])
+def test_a_frame_ends_where_its_last_block_and_its_sum_do(
+    data: bytes, *, sized: bool, checksum: bool
+) -> None:
+    writer = zstandard.ZstdCompressor(write_content_size=sized, write_checksum=checksum)
+    frame = writer.compress(data)
+    for behind in (b"", b"x"):
+        view = ByteView.of(b"front" + frame + behind)
+        assert codec.zstd_frame(view, 5, Budget()) == (len(frame), len(data) if sized else None)
+    for cut in (1, 4, len(frame) - 3):
+        with pytest.raises(Malformed, match=r"past the end|no Zstandard frame header"):
+            codec.zstd_frame(ByteView.of(b"front" + frame[:-cut]), 5, Budget())
+
+
+@pytest.mark.parametrize(("block", "end"), [(128 << 10, True), ((128 << 10) + 1, False)])
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
+def test_blocks_have_128_kib_at_most_and_one_of_three_types(
+    block: int, kind: int, *, end: bool
+) -> None:
+    """Source: RFC 8878, 3.1.1.2; the third type is reserved. One byte repeated is stored once."""
+    head = b"\x28\xb5\x2f\xfd\0\x58" + (block << 3 | kind << 1 | 1).to_bytes(3, "little")
+    body = bytes(1 if kind == 1 else block)
+    if end and kind < 3:
+        found = codec.zstd_frame(ByteView.of(head + body + b"x"), 0, Budget())
+        assert found == (len(head + body), None)
+    else:
+        with pytest.raises(Malformed, match="reserved type"):
+            codec.zstd_frame(ByteView.of(head + body), 0, Budget())
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
