@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 from elf_writer import BASE, DT_NEEDED, DT_STRSZ, DT_STRTAB, STRTAB, Part, elf, offsets, tags
-from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
+from fatbin_writer import KINDS, EntrySpec, concatenated, entry, hollow, region
 from hypothesis import given
 from hypothesis import strategies as st
 from package_writer import Raw, deflate, pax, raw_zip, tar_header
@@ -21,6 +21,7 @@ from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
 from ltocompat.files.archives import spool
 from ltocompat.files.archives.spool import MemberCache, Spool, holds_alone
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.region import _has_family
 from ltocompat.files.fatbin.walk import _Accounting
 from ltocompat.files.first_bytes import (
@@ -37,6 +38,8 @@ from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
+from ltocompat.scan import describe
+from ltocompat.scan.walk import ScanSettings, stored_in_file
 
 SPEC = EntrySpec(KINDS["ptx"], PTX, compression="zstd", options="-lineinfo")
 PLACES = {
@@ -630,3 +633,19 @@ def test_a_text_of_a_windows_image_ends_with_its_section_at_most(last: int) -> N
     found = read_pe(ByteView.of(bytes(data)), Budget())
     assert found is not None
     assert found.own_name == ("x" if not last else None)
+
+
+@pytest.mark.parametrize("many", [2, 3])
+@pytest.mark.parametrize(("larger", "found"), [(1.4, []), (1.6, [0])])
+def test_a_cubin_is_hollow_beside_one_that_is_half_as_large_again(
+    larger: float, found: list[int], many: int
+) -> None:
+    """Whose kernels only return; of a module of very many nobody asks."""
+    whole = CUBIN.ljust(int(larger * len(CUBIN)), b"\0")
+    returns = EntrySpec(KINDS["sass"], hollow(CUBIN), sm=75)
+    data = region([entry(returns), entry(EntrySpec(KINDS["sass"], whole))])
+    (module,) = stored_in_file(ByteView.of(data), Location("x"), ScanSettings())
+    assert isinstance(module, StoredModule)
+    with mock.patch.object(describe, "MANY", many):
+        assert describe.hollow_cubins(module.images, [0, 1]) == (found if many > 2 else [])
+        assert describe.hollow_cubins(module.images, [1]) == []
