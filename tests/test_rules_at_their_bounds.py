@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
+import tomllib
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +23,7 @@ from ltocompat.commands import (
     extract,
     link,
     losses,
+    read_artifacts,
     selftest,
     trials,
     variants_of_files,
@@ -29,6 +33,7 @@ from ltocompat.commands.files_at_fault import _before
 from ltocompat.commands.kernel_names import _is_of_modules
 from ltocompat.commands.policy import gate, problems
 from ltocompat.commands.policy.baseline import Baseline
+from ltocompat.commands.policy.draft import DraftTarget
 from ltocompat.commands.policy.values import Policy
 from ltocompat.commands.survey.report import _chart
 from ltocompat.commands.survey.storage import copy_file
@@ -52,6 +57,7 @@ from ltocompat.rules.catalogue import (
 from ltocompat.rules.engine import judge_artifact
 from ltocompat.rules.shipped_needs import Strength
 from ltocompat.scan.walk import ScanSettings
+from ltocompat.trial.values import LinkOutcome
 
 Patch = pytest.MonkeyPatch
 OK, JIT, UNDOCUMENTED, UNKNOWN, FAIL = (each for each in Verdict if each >= Verdict.OK)
@@ -540,3 +546,103 @@ def test_of_a_long_text_both_ends_are_read(monkeypatch: Patch, more: int) -> Non
     text = "abcdefghijk"[: 10 + more]
     explain.explain(text)
     assert read == [text if more < 1 else "abcde\nghijk"]
+
+
+@pytest.mark.parametrize("worked", [*LinkOutcome])
+def test_a_link_that_worked_is_timed_a_second_time(monkeypatch: Patch, worked: LinkOutcome) -> None:
+    asked = list[bool]()
+
+    def link_all(_: object, __: object, *, keep_output: bool = False) -> Any:  # noqa: ANN401
+        asked.append(keep_output)
+        return some(outcome=worked, seconds=some(create=1.0, add=None, complete=0.5))
+
+    monkeypatch.setattr(link, "link_all", link_all)
+    monkeypatch.setattr(link, "_reason", lambda *_: "why")
+    monkeypatch.setattr(link, "SingleLink", lambda *_: None)
+    linker: Any = some(release=Release(12, 4))
+    found = link._timed(some(), linker, [], SmArch(90), "lto", keep=True)
+    twice = worked in {LinkOutcome.LINKED, LinkOutcome.COMPILED, LinkOutcome.ACCEPTED}
+    assert asked == [True, False][: 1 + twice]
+    assert found.again_seconds == (1.5 if twice else None)
+    assert (found.linker, found.way, found.arch, found.reason) == (
+        linker,
+        "lto",
+        SmArch(90),
+        "why",
+    )
+
+
+@pytest.mark.parametrize("lto", [True, False])
+@pytest.mark.parametrize("own", [SmArch(80), None])
+@pytest.mark.parametrize("target", [SmArch(90), None])
+def test_an_image_is_linked_for_the_target_or_for_its_own_architecture(
+    lto: bool, own: SmArch | None, target: SmArch | None
+) -> None:
+    image = some(arch=own)
+    piece: Any = some(images=(image,), ltoir=lto, trial="trial", place=Location("a"))
+    if target is None and own is None:
+        with pytest.raises(UsageError, match="names no architecture"):
+            link._alone(piece, target, ("-r",), complete=True)
+        return
+    way, arch, request = link._alone(piece, target, ("-r",), complete=True)
+    assert (way, arch) == (link.LTO if lto else link.PLAIN, target or own)
+    assert request.options == (f"-arch={arch}", *(("-lto", "-r") if lto else ()))
+    assert [*map(str, request.inputs)] == ["trial"]
+    assert (request.complete, request.file) == (True, "a")
+
+
+def test_a_draft_has_the_keys_that_are_given_and_no_others() -> None:
+    today, whole = dt.date(2026, 11, 29), DraftTarget(DriverVersion((550, 54)))
+    for facts in ({}, {"nvjitlink": Release(12, 4), "system": "windows", "gpus": ("sm_90",)}):
+        for more in ({}, {"trial": True, "no_code": True, "variants": ("x*.so",)}):
+            draft = replace(whole, **facts, **more)
+            found = tomllib.loads(draft.text(today))
+            target: dict[str, object] = {"driver": "550.54"}
+            if facts:
+                target |= {"nvjitlink": "12.4", "os": "windows", "gpu": ["sm_90"]}
+            audit_table: dict[str, object] = {"require-gpus": ["sm_90"]} if facts else {}
+            if more:
+                keys = {"trial-link": True, "no-device-code": "pass", "variants": ["x*.so"]}
+                audit_table |= keys
+            assert [*found.get("targets", {}).values()] == ([] if more else [target])
+            assert found["audit"] == audit_table
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_file_may_have_as_many_bytes_as_the_limit_says(tmp_path: Path, more: int) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("small", b"1")
+        file.writestr("large", b"1" * 100)
+    for key, most in (("max_bytes", path.stat().st_size), ("max_member_bytes", 100)):
+        limits: dict[str, Any] = {key: most - more}
+        policy = Policy(source="", targets=(), **limits)
+        found = [*problems._size(policy, some(path=str(path)))]
+        assert [each.subject for each in found] == (
+            [] if more < 1 else ["size" if key == "max_bytes" else "largest file"]
+        )
+
+
+def test_the_newest_libcuda_of_a_folder_in_front_is_the_one_that_is_loaded() -> None:
+    def told(*paths: str, searched: tuple[str, ...] = ()) -> tuple[Any, Any]:
+        hosts = [some(place=Location("image", (path,))) for path in paths]
+        summary: Any = some(hosts=hosts, searched=searched, compat=None, own_driver=None)
+        read_artifacts._add_libcuda(summary)
+        return tuple(
+            place and place.innermost.rpartition("libcuda.so.")[2]
+            for place in (summary.compat, summary.own_driver)
+        )
+
+    compat, system, other = "/usr/local/cuda/compat", "/usr/lib/x86_64-linux-gnu", "/opt/here"
+    assert told(f"{compat}/libcuda.so.550.54.14") == ("550.54.14", None)
+    assert told(f"{compat}/libcuda.so.580.9.1", f"{compat}/libcuda.so.580.65.06") == (
+        "580.65.06",
+        None,
+    )
+    assert told(f"{system}/libcuda.so.550.54.14") == (None, "550.54.14")
+    assert told(f"{system}/libcuda.so.550.54.14", searched=(system,)) == (None, "550.54.14")
+    assert told(f"{other}/libcuda.so.550.54.14") == (None, None)
+    both = f"{other}/libcuda.so.550.54.14", f"{compat}/libcuda.so.580.65.06"
+    assert told(*both, searched=(other,)) == ("550.54.14", None)
+    assert told(*both) == ("580.65.06", None)
+    assert told(f"{compat}/libcuda.so.1", f"{compat}/libcudart.so.12.1") == (None, None)
