@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ltocompat.files import codec
+from ltocompat.files.archives import unpacking
 from ltocompat.files.archives.unpacking import unpacked
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Input
@@ -30,9 +32,11 @@ CONTENTS = st.builds(
 
 
 @st.composite
-def streams(draw: st.DrawFn, packing: Packing) -> tuple[bytes, bytes]:
+def streams(
+    draw: st.DrawFn, packing: Packing, contents: st.SearchStrategy[bytes] = CONTENTS
+) -> tuple[bytes, bytes]:
     """Data, and one stream that holds it."""
-    data = draw(CONTENTS)
+    data = draw(contents)
     level, strategy = draw(st.sampled_from([0, 1, 6, 9])), draw(st.sampled_from(STRATEGIES))
     packer = zlib.compressobj(level, zlib.DEFLATED, PACKINGS[packing], 8, strategy)
     cut = draw(st.integers(0, len(data)))
@@ -71,6 +75,21 @@ def of_zlib(stored: bytes, packing: Packing) -> tuple[bytes, bool, int]:
 def test_a_whole_stream_gives_its_bytes(packing: Packing, data: st.DataObject) -> None:
     content, stored = data.draw(streams(packing))
     assert read(stored, packing) == (content, True, len(stored))
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@given(data=st.data(), step=st.integers(1, 130), read_size=st.integers(1, 110))
+def test_steps_of_any_size_give_the_same_bytes(
+    packing: Packing, data: st.DataObject, step: int, read_size: int
+) -> None:
+    """As in libxc.so of gpu4pyscf-libxc-cuda13x 0.9.0: a step of output ended where a read did."""
+    content, stored = data.draw(streams(packing, st.binary(min_size=700, max_size=3000)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "READ", read_size)
+        patch.setattr(unpacking, "_STEP", step)
+        assert read(stored, packing) == (content, True, len(stored))
+        cut = stored[: data.draw(st.integers(1, len(stored) - 1))]
+        assert not read(cut, packing)[1]
 
 
 @given(parts=st.lists(streams(Packing.GZIP), min_size=2, max_size=4), zeros=st.integers(0, 600))

@@ -39,10 +39,12 @@ def _streams(
     while True:
         decoder = make()
         while not decoder.eof:
-            if not data and decoder.needs_input:
+            # A decoder that held back input may give nothing, and ask for more only then.
+            asks = not data and decoder.needs_input
+            if asks:
                 data = source.read()
             chunk = decoder.decompress(data, _STEP)
-            if not (chunk or data or decoder.eof) and decoder.needs_input:
+            if asks and not (chunk or data or decoder.eof):
                 raise Malformed("the compressed data ends early")
             data = b""
             yield chunk
