@@ -1176,7 +1176,7 @@ NOT_OURS = {
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry"),
     *("lspci", "uv", "nm", "dpkg", "nvaccelinfo", "mix", "cargo", "dotnet", "mvn", "npm", "go"),
-    *("Rscript", "spack", "which"),
+    *("Rscript", "spack", "which", "podman", "nvidia-ctk"),
 }
 
 
@@ -1433,3 +1433,22 @@ def test_a_text_in_which_a_pattern_is_has_one_of_its_fixed_strings(pattern: str)
             sought.search(re.sub("|".join(map(re.escape, strings)), "\n", text))
             for text in TEXTS[::7]
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "NVRTC_ERROR_COMPILATION (6)\nCatastrophic error: cannot open source file "
+            '"C:\\Users\\榛\\AppData\\Local\\Temp\\tmpg4c62iyd\\7cb9cb8_2.cubin.cu"',
+            "set TEMP, TMP and CUPY_CACHE_DIR",
+        ),
+        (
+            "[W interface.cpp:47] Warning: Loading nvfuser library failed with: Error in dlopen",
+            "only a warning",
+        ),
+    ],
+)
+def test_what_is_not_about_compatibility_says_what_helps(text: str, words: str) -> None:
+    with pytest.raises(Missing, match=words):
+        explain(text)
