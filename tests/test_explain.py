@@ -1439,8 +1439,10 @@ def test_a_text_in_which_a_pattern_is_has_one_of_its_fixed_strings(pattern: str)
     ("text", "words"),
     [
         (
-            "NVRTC_ERROR_COMPILATION (6)\nCatastrophic error: cannot open source file "
-            '"C:\\Users\\榛\\AppData\\Local\\Temp\\tmpg4c62iyd\\7cb9cb8_2.cubin.cu"',
+            (
+                "NVRTC_ERROR_COMPILATION (6)\nCatastrophic error: cannot open source file "
+                '"C:\\Users\\榛\\AppData\\Local\\Temp\\tmpg4c62iyd\\7cb9cb8_2.cubin.cu"'
+            ),
             "set TEMP, TMP and CUPY_CACHE_DIR",
         ),
         (
