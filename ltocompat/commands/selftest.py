@@ -169,8 +169,8 @@ def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
     Without driver or GPU it ends after linking (for sm_80).
 
     Args:
-        nvjitlink: version or path; by default the one that cuda-pathfinder finds, which programs of
-            this Python get, else the newest that was installed for trials.
+        nvjitlink: version or path; by default the one that cuda-pathfinder finds for programs of
+            this Python, else the newest one installed for trials.
         install_linkers: install that version for trials if it is missing.
 
     Raises:

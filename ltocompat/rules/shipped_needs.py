@@ -32,7 +32,7 @@ class Strength(enum.Enum):
 
     LOADED = "the loader loads it (DT_NEEDED)"
     LINKED = "it is opened by name, and there is LTO-IR to link"
-    OPENED = "it is opened by name, if at all"
+    OPENED = "it may be opened by name"
     HANDED_OUT = "there is LTO-IR, which callers of the package link"
 
 
