@@ -134,7 +134,7 @@ def test_compat_without_its_compilers(
         made.environ["LD_LIBRARY_PATH"] = variable
     problem = found(made)["CMP-05"]
     assert problem.verdict is verdict
-    assert "has no libnvidia-ptxjitcompiler beside it" in problem.message
+    assert "has no libnvidia-ptxjitcompiler in its folder" in problem.message
 
 
 def test_compat_mixed_of_two_packages(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_compat_mixed_of_two_packages(tmp_path: Path) -> None:
     (folder / "libnvidia-nvvm.so.570.86.15").rename(folder / "libnvidia-nvvm.so.575.57.08")
     problem = found(made)["CMP-05"]
     assert problem.verdict is UNKNOWN
-    assert "is 570.86.15, but libnvidia-nvvm beside it is 575.57.08" in problem.message
+    assert "is 570.86.15, but libnvidia-nvvm in its folder is 575.57.08" in problem.message
 
 
 @pytest.mark.parametrize("value", ["1", "true", "0", ""])

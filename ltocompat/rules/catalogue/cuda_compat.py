@@ -80,10 +80,10 @@ def compat_incomplete(environment: Environment) -> Iterator[Problem]:
 
 def _wrong_siblings(copy: UserDriver) -> Iterator[str]:
     if copy.missing:
-        yield f"has no {' and no '.join(copy.missing)} beside it"
+        yield f"has no {' and no '.join(copy.missing)} in its folder"
     for sibling in copy.siblings:
         if sibling.path and sibling.version and copy.version and sibling.version != copy.version:
-            yield f"is {copy.version}, but {sibling.name} beside it is {sibling.version}"
+            yield f"is {copy.version}, but {sibling.name} in its folder is {sibling.version}"
 
 
 @rule("CMP-06")

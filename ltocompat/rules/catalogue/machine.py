@@ -237,8 +237,8 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
         beside = " and ".join(map(str, compiler.builtins))
         yield Problem(
             Verdict.FAIL if compiler.builtins else Verdict.UNKNOWN,
-            f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, but beside it "
-            + (f"is {beside}" if beside else "is none")
+            f"NVRTC {compiler.version} needs libnvrtc-builtins.so.{release}, but its folder "
+            + (f"has {beside}" if beside else "has none")
             + ": NVRTC compiles nothing",
             remedy=f"install libnvrtc and libnvrtc-builtins {release} from one package",
             evidence=compiler.path,

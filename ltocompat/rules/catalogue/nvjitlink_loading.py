@@ -162,8 +162,7 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
             linker_named(tuple(majors), certain=certain),
             f"{' or '.join(files)}{'' if certain else ' (opened by name)'}",
             text,
-            remedy=f"install an nvJitLink of major {' or '.join(map(str, majors))} beside the "
-            "other",
+            remedy=f"install an nvJitLink of major {' or '.join(map(str, majors))}, too",
             evidence="DT_NEEDED" if certain else "a file name in its data",
             doubt=f"code that opens it gets: {text}",
         )

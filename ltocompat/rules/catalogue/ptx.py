@@ -194,7 +194,7 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
     if driver and not driver.is_compat and not driver.stub and _PTX_COMPILER in driver.missing:
         yield Problem(
             Verdict.UNKNOWN,
-            f"{driver.path} has no {_PTX_COMPILER} beside it: PTX fails with error 221",
+            f"{driver.path} has no {_PTX_COMPILER} in its folder: PTX fails with error 221",
             evidence=driver.real,
         )
 
