@@ -13,14 +13,17 @@ from elf_writer import BASE, DT_NEEDED, DT_STRSZ, DT_STRTAB, STRTAB, Part, elf, 
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, hollow, region
 from hypothesis import given
 from hypothesis import strategies as st
-from package_writer import Raw, deflate, pax, raw_zip, tar_header
+from package_writer import Raw, deflate, pax, raw_zip, tar_header, tar_of, zip_of
 from samples import FOLDER
 from test_hosts_windows import image
+from test_limits_at_their_bounds import rpm_of
 from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
 
 from ltocompat.files.archives import spool
+from ltocompat.files.archives.image_packages import folders_searched
+from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.archives.spool import MemberCache, Spool, holds_alone
-from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.byteview import ByteView, FileSource, NamesOfTable
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.region import _has_family
 from ltocompat.files.fatbin.walk import _Accounting
@@ -649,3 +652,49 @@ def test_a_cubin_is_hollow_beside_one_that_is_half_as_large_again(
     with mock.patch.object(describe, "MANY", many):
         assert describe.hollow_cubins(module.images, [0, 1]) == (found if many > 2 else [])
         assert describe.hollow_cubins(module.images, [1]) == []
+
+
+@pytest.mark.parametrize("more", range(9))
+def test_an_archive_is_a_series_of_blocks(more: int) -> None:
+    """Of 4 bytes in an RPM, of 512 in a tar; zeros fill it up."""
+    found = told(rpm_of(("./a", FATBIN, 0o100644), behind=bytes(more)))
+    assert ("it ends in the middle of a block; is it complete?" in found) == (more % 4 > 0)
+    found = told(tar_of(("a", FATBIN)) + bytes(128 * more))
+    assert ("it ends in the middle of a block; is it complete?" in found) == (more % 4 > 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (zip_of(("a", b"b")), True),
+        (elf([Part(".text", b"x" * 16)]), True),
+        (FATBIN, True),
+        (PTX, True),
+        (CUBIN, True),
+        (b"", False),
+        (b"\1\2\3\4", False),
+        (b"text", False),
+        (elf([Part(".text", b"x" * 16)])[:20], False),
+    ],
+    ids=["zip", "library", "fatbin", "ptx", "cubin", "nothing", "bytes", "text", "cut library"],
+)
+def test_device_code_may_lie_in_what_bears_its_name(data: bytes, *, kept: bool) -> None:
+    """A whole library or archive serves, too."""
+    for name in ("x.cubin", "x.fatbin", "x.ltoir", "X.PTX"):
+        broken = broken_promise(name, ByteView.of(data), Budget(), typed=True)
+        assert (broken is None) == kept, name
+
+
+@pytest.mark.parametrize("release", ["12.4", "13.5"])
+def test_a_cubin_says_for_which_virtual_architecture_it_was_written(release: str) -> None:
+    """In its header, or since CUDA 13 in a note."""
+    (module, *_) = _records(CUBINS[f"ptxas-{release}-sm_90-of-compute_75"])
+    (image,) = module.images
+    assert (str(image.arch), str(image.virtual_arch)) == ("sm_90", "compute_75")
+
+
+def test_folders_of_the_loader_are_those_of_its_settings() -> None:
+    kept = NamesOfTable(100)
+    found = folders_searched("etc/ld.so.conf.d/x.conf", ByteView.of(b"/opt/lib\n/usr//x\n"), kept)
+    assert (found, kept.kept) == (["/opt/lib", "/usr/x"], len("/opt/lib/usr/x"))
+    assert folders_searched("etc/x.conf.bak", ByteView.of(b"/opt/lib\n"), kept) == []

@@ -47,12 +47,12 @@ def nested(*kinds: Callable[..., bytes]) -> bytes:
     return data
 
 
-def rpm_of(*members: tuple[str, bytes, int]) -> bytes:
+def rpm_of(*members: tuple[str, bytes, int], behind: bytes = b"") -> bytes:
     """An RPM package with files and links."""
     with tempfile.TemporaryDirectory() as folder:
         data = rpm(Path(folder), {}, ["libc"]).read_bytes()
     cpio = b"".join(map(_cpio, *zip(*members, strict=True))) + _cpio("TRAILER!!!", b"")
-    return data[: data.index(b"\xfd7zXZ")] + lzma.compress(cpio)
+    return data[: data.index(b"\xfd7zXZ")] + lzma.compress(cpio + behind)
 
 
 def zeros_deflated() -> tuple[bytes, int]:
