@@ -19,6 +19,7 @@ from test_hosts_windows import image
 from test_limits_at_their_bounds import rpm_of
 from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
 
+from ltocompat.files import byteview
 from ltocompat.files.archives import spool
 from ltocompat.files.archives.image_packages import folders_searched
 from ltocompat.files.archives.promised import broken_promise
@@ -698,3 +699,12 @@ def test_folders_of_the_loader_are_those_of_its_settings() -> None:
     found = folders_searched("etc/ld.so.conf.d/x.conf", ByteView.of(b"/opt/lib\n/usr//x\n"), kept)
     assert (found, kept.kept) == (["/opt/lib", "/usr/x"], len("/opt/lib/usr/x"))
     assert folders_searched("etc/x.conf.bak", ByteView.of(b"/opt/lib\n"), kept) == []
+
+
+@given(st.lists(st.sampled_from([b"a", b"b", b"ab"]), max_size=12).map(b"".join))
+def test_what_stands_across_two_windows_is_found(data: bytes) -> None:
+    with mock.patch.object(byteview, "_WINDOW", 4):
+        for needle in (b"aab", b"ba", b"a"):  # none lies upon itself
+            places = [at for at in range(len(data)) if data.startswith(needle, at)]
+            assert byteview.contains(needle, data) == bool(places)
+            assert [*byteview.offsets([needle], data)] == places
