@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -116,10 +117,83 @@ def test_who_stops_early_leaves_no_process() -> None:
     found.close()  # type: ignore[attr-defined]  # a generator's
 
 
-def test_results_whose_turn_has_not_come_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_MOST_KEPT", 1000)
-    found = workers.in_order(lambda item: bytes([item]) * 900, NUMBERS, 4, NUMBERS[::-1])
-    assert list(found) == [bytes([item]) * 900 for item in NUMBERS]
+def comes(there: Callable[[], bool]) -> bool:
+    """Wait for what other processes do."""
+    deadline = time.monotonic() + 60
+    while not there() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return there()
+
+
+def test_workers_begin_before_anybody_asks_and_end_when_nothing_is_left(tmp_path: Path) -> None:
+    """One goes on while its last result, of half a MiB, waits to be read."""
+    before = children()
+
+    def work(item: int) -> bytes:
+        (tmp_path / str(item)).touch()
+        return bytes(500_000)
+
+    with workers.Pool(work, [0, 1], 1) as pool:
+        assert comes((tmp_path / "1").exists)
+        assert [len(found or b"") for found in pool] == [500_000] * 2
+        assert comes(lambda: not children() - before or _are_dead(children() - before))
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def _are_dead(processes: set[int]) -> bool:
+    return all(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in processes)
+
+
+def test_an_interrupt_ends_a_worker_and_its_work_is_left_to_the_parent() -> None:
+    def work(item: int) -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        return item
+
+    assert list(workers.in_order(work, [1, 2], 2)) == [None, None]
+
+
+def test_an_interrupt_while_workers_start_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, met = psutil.Process().num_fds(), list[int]()
+
+    def interrupted(pipe: int) -> None:
+        met.append(pipe)
+        if len(met) > 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "widen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        workers.Pool(time.sleep, [60] * 4, 3)
+    gc.collect()
+    assert psutil.Process().num_fds() == before
+
+
+def test_who_stops_early_leaves_no_descriptor() -> None:
+    before = psutil.Process().num_fds()
+    with workers.Pool(bytes, [8] * 40, 2) as pool:
+        assert next(iter(pool)) == bytes(8)
+    assert psutil.Process().num_fds() == before
+
+
+@pytest.mark.parametrize("most", [0, 1000])
+def test_each_is_done_once_however_little_may_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(workers, "_MOST_KEPT", most)
+    path = tmp_path / "done"
+
+    def work(item: int) -> bytes:
+        with path.open("ab", buffering=0) as file:
+            file.write(bytes([item]))
+        return bytes([item]) * 900
+
+    found = list(workers.in_order(work, NUMBERS, 3, NUMBERS[::-1]))
+    assert found == [bytes([item]) * 900 for item in NUMBERS]
+    assert sorted(path.read_bytes()) == NUMBERS
+
+
+def test_what_the_parent_has_not_written_yet_no_worker_writes() -> None:
+    code = "print('once', end='')\nlist(workers.in_order(abs, [1, 2, 3], 2))"
+    assert told_by(code) == "once"
 
 
 def told_by(code: str) -> str:
