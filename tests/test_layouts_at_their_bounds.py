@@ -27,7 +27,7 @@ from ltocompat.files.archives.spool import MemberCache, Spool, holds_alone
 from ltocompat.files.byteview import ByteView, FileSource, NamesOfTable
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.region import _has_family
-from ltocompat.files.fatbin.walk import _Accounting
+from ltocompat.files.fatbin.walk import FatbinWalk, _Accounting
 from ltocompat.files.first_bytes import (
     checksum_holds,
     holds_no_code,
@@ -35,14 +35,17 @@ from ltocompat.files.first_bytes import (
     names_image,
     packing_of,
 )
+from ltocompat.files.images.cubin import _records as attributes_of
 from ltocompat.files.images.cubin import first_value
 from ltocompat.files.objects import read_host
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.pe import read_pe
+from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.scan import describe
+from ltocompat.scan.variants import named_variants
 from ltocompat.scan.walk import ScanSettings, stored_in_file
 
 SPEC = EntrySpec(KINDS["ptx"], PTX, compression="zstd", options="-lineinfo")
@@ -555,6 +558,8 @@ def test_a_value_of_a_kernel_may_stand_at_the_end_of_its_section() -> None:
         (sized[:6], 0x37, 129),
     ):
         assert first_value(data, wanted, Budget()) == value
+        found = [number for attribute, number, _ in attributes_of(data) if attribute == wanted]
+        assert found == [value] * (value is not None)
 
 
 CUBINS = {path.stem: path.read_bytes() for path in (FOLDER / "cubin").iterdir()}
@@ -708,3 +713,41 @@ def test_what_stands_across_two_windows_is_found(data: bytes) -> None:
             places = [at for at in range(len(data)) if data.startswith(needle, at)]
             assert byteview.contains(needle, data) == bool(places)
             assert [*byteview.offsets([needle], data)] == places
+
+
+class Late(Budget):
+    """Has time for a number of looks at the clock."""
+
+    left: int = 1 << 30
+
+    def check_time(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise LimitExceeded("seconds", "no time is left")
+
+
+@pytest.mark.parametrize("read", range(4))
+def test_images_for_which_no_time_is_left_are_told_together(read: int) -> None:
+    """The last one by its own place."""
+    data = region([entry(EntrySpec(KINDS["ptx"], PTX))] * 3)
+    clock = Late()
+    (stored,) = FatbinWalk(ByteView.of(data), Location("x"), None, clock)
+    assert isinstance(stored, StoredModule)
+    clock.left = read
+    module, skipped = describe.describe_module(stored, describe.ReadOptions())
+    assert [bool(image.problems) for image in module.images] == [at >= read for at in range(3)]
+    told_of = [(each.place, each.reason) for each in skipped]
+    expected = {
+        3: [],
+        2: [(module.images[2].place, "no time is left")],
+    }.get(read, [(module.place, f"{3 - read} of its 3 images are not read: no time is left")])
+    assert told_of == expected
+    assert sum(each.size or 0 for each in skipped) == sum(
+        image.stored_size or 0 for image in module.images[read:]
+    )
+
+
+def test_files_of_one_version_are_no_variants() -> None:
+    files = [("x", "libx_cu12.so"), ("x", "libx_cu13.so"), ("x", "liby_cu12.so")]
+    assert named_variants(files[:1], ["*"]) == named_variants(files[::2], ["*"]) == ()
+    assert [each.version for each in named_variants(files, ["*"])] == ["12", "13"]
