@@ -356,10 +356,10 @@ _ANY = st.frozensets(st.sampled_from(_NAMES), min_size=1)
 _KERNELS_OF_IMAGES = st.fixed_dictionaries(
     {},
     optional={
-        **dict.fromkeys((("sass", 80), ("sass", 90), ("sass", 100)), _ONE),
+        **dict.fromkeys((("sass", 80), ("sass", 90), ("sass a", 90), ("sass", 100)), _ONE),
         **dict.fromkeys((("ptx", 70), ("ptx", 89), ("ptx", 103)), _ANY),
     },
-).filter(bool)
+).filter(lambda images: {*images} - {("sass a", 90)})  # not tied to one GPU by its suffix
 _RUNS = {75: (75,), 80: (80,), 86: (80, 86), 89: (80, 89), 90: (90,), 100: (100,)}
 _RUNS |= {103: (100, 103), 120: (120,), 121: (120, 121)}
 Kernels = dict[tuple[str, int], frozenset[str]]
@@ -369,18 +369,19 @@ def region_of_kernels(images: Kernels) -> bytes:
     """A region in which each image has these kernels, which are compiled for one GPU or another."""
     entries = []
     for (kind, arch), names in images.items():
-        if kind == "sass":
+        suffix = kind[5:]
+        if kind != "ptx":
             (name,) = names
-            code = (FOLDER / f"cubin/nvrtc-12.9-sm_{arch}.cubin").read_bytes()
+            code = (FOLDER / f"cubin/nvrtc-12.9-sm_{arch}{suffix}.cubin").read_bytes()
             code = code.replace(b"saxpy", name.encode())
         else:
             bodies = "".join(f".entry {name}() {{ {_WORKS} }}\n" for name in sorted(names))
             head, _, _ = _PTX.partition(".entry")
             code = (head.format(arch=arch) + bodies).encode()
         version = (8, 7) if kind == "ptx" else (1, 7)
-        entries.append(
-            writer.entry(writer.EntrySpec(writer.KINDS[kind], code, sm=arch, version=version))
-        )
+        number = writer.KINDS[kind[:4].strip()]
+        spec = writer.EntrySpec(number, code, sm=arch, suffix=suffix, version=version)
+        entries.append(writer.entry(spec))
     return writer.region(entries)
 
 
@@ -388,6 +389,8 @@ def kernels_on(images: Kernels, gpu: int) -> frozenset[str]:
     """The kernels of the image that a driver picks (CUDA C++ Programming Guide, 3.1.2 to 3.1.4)."""
     sass = [arch for kind, arch in images if kind == "sass" and arch in _RUNS[gpu]]
     ptx = [arch for kind, arch in images if kind == "ptx" and arch <= gpu]
+    if gpu == 90 and ("sass a", 90) in images:
+        return images["sass a", 90]
     if sass:
         return images["sass", max(sass)]
     return images["ptx", max(ptx)] if ptx else frozenset()
@@ -401,6 +404,13 @@ def kernels_on(images: Kernels, gpu: int) -> frozenset[str]:
         {("ptx", 70): frozenset({"daxpy"}), ("ptx", 89): frozenset({"daxpy", "caxpy"})},
     ],
     gpu=75,
+)
+@example(  # fbgemm_gpu has sm_90 and sm_90a in one module; here the former lacks a kernel
+    modules=[
+        {("ptx", 89): frozenset({"daxpy", "caxpy"})},
+        {("sass", 90): frozenset({"zaxpy"}), ("sass a", 90): frozenset({"saxpy"})},
+    ],
+    gpu=90,
 )
 @settings(max_examples=100, deadline=None)
 def test_each_image_tells_the_kernels_that_a_gpu_gets(modules: list[Kernels], gpu: int) -> None:

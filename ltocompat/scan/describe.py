@@ -97,9 +97,12 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
             skipped.append(unread)
     found = tuple(images) if isinstance(images, list) else images
     few = images if count < MANY else ()  # no compiler writes so many
-    sass = {e.arch and e.arch.number: e.kernel_set for e in few if e.kind is ImageKind.SASS}
-    ptx_archs = {e.arch and e.arch.number for e in few if e.kind is ImageKind.PTX}
-    uneven = count > 1 and (len({*sass.values()}) > 1 or not ptx_archs <= sass.keys())
+    sets = {each.kernel_set for each in few if each.kind is ImageKind.SASS}
+    sass, ptx_archs = (
+        {each.arch and each.arch.number for each in few if each.kind is kind}
+        for kind in (ImageKind.SASS, ImageKind.PTX)
+    )
+    uneven = count > 1 and (len(sets) > 1 or not ptx_archs <= sass)
     return Module(module.place, module.section, module.registered, found, uneven=uneven), skipped
 
 
