@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -316,38 +317,55 @@ def test_a_length_in_a_mangled_name_ties_no_kernel_to_an_architecture(
     assert names_an_arch(name) is tied
 
 
+def told_by_require_and_diff(path: Path, number: int) -> set[tuple[int, int]]:
+    """The kernels that a GPU has, and those of its best neighbour; 0 of 0 where it loses none."""
+    (required,) = ltocompat.require(path)
+    (service,) = (each for each in required.services if each.number == number)
+    even = library_of(path.with_name("even.so"), [guarded_region("saxpy", {("ptx", 70): True})])
+    changes = ltocompat.diff(even, path).changes
+    rows = [c for c in changes if c.kind == "coverage" and f"sm_{number}" in c.about.split(", ")]
+    text = str(rows[0].new) if rows else "('0 of 0',)"
+    here, most = re.findall(r"\d+", text)
+    return {service.kernels, (int(here), int(most))}
+
+
 _STATES = st.sampled_from((True, False, None))
 
 
 @needs_gcc
 @given(
     modules=st.lists(
-        st.dictionaries(st.sampled_from((("sass", 80), ("ptx", 90))), _STATES, min_size=1),
-        max_size=3,
-    )
+        st.dictionaries(st.sampled_from(("on 80", "on 90")), _STATES, min_size=1), max_size=3
+    ),
+    kind=st.sampled_from(("ptx", "sass")),
 )
-@example(modules=[{("sass", 80): False, ("ptx", 90): False}])  # nopClusterDiscoveryTool of cuBLAS
+@example(modules=[{"on 80": False, "on 90": False}], kind="ptx")  # nopClusterDiscoveryTool, cuBLAS
+@example(modules=[{"on 80": True, "on 90": False}], kind="sass")  # marlin kernels of vLLM 0.4.2
 @settings(max_examples=40, deadline=None)
 def test_a_kernel_that_only_returns_on_every_gpu_is_lost_where_there_is_none(
-    modules: list[Images],
+    modules: list[dict[str, bool | None]], kind: str
 ) -> None:
     """Not where a GPU gets it: launching it does the same there."""
+    keys = {"on 80": ("sass", 80), "on 90": (kind, 90)}
+    drawn: list[Images] = [{keys[key]: works for key, works in m.items()} for m in modules]
     alone: Images = {("sass", 80): True}
-    both: Images = {("sass", 80): True, ("ptx", 90): True}
-    every = [*modules, alone, alone, alone, alone, both]
+    both: Images = {("sass", 80): True, (kind, 90): True}
+    every = [*drawn, alone, alone, alone, alone, both]
     names = [f"k{number:04}" for number in range(len(every))]
     with TemporaryDirectory() as folder:
         regions = [guarded_region(*each) for each in zip(names, every, strict=True)]
         path = library_of(Path(folder) / "x.so", regions)
         (result,) = ltocompat.check(path, "driver=595.45.04,gpu=h100")
+        elsewhere = told_by_require_and_diff(path, 90)
     lost = {
         name
         for name, images in zip(names, every, strict=True)
         if (there := images.get(("sass", 80))) is not None
-        and ((here := images.get(("ptx", 90))) is None or (there and not here))
+        and ((here := images.get((kind, 90))) is None or (there and not here))
     }
     told = {name for f in result.findings if f.rule == "IMG-04" for name in f.kernels}
     assert told == lost
+    assert elsewhere == {(result.coverage.kernels, result.coverage.best_kernels)}
 
 
 _NAMES = ("saxpy", "daxpy", "caxpy", "zaxpy")
@@ -417,6 +435,7 @@ def test_each_image_tells_the_kernels_that_a_gpu_gets(modules: list[Kernels], gp
     with TemporaryDirectory() as folder:
         path = library_of(Path(folder) / "x.so", [*map(region_of_kernels, modules)])
         (found,) = ltocompat.check(path, f"driver=595.45.04,gpu=sm_{gpu}")
+        elsewhere = told_by_require_and_diff(path, gpu)
     on = {each: frozenset[str]().union(*(kernels_on(m, each) for m in modules)) for each in _RUNS}
     most = max(len(names) for each, names in on.items() if each != gpu)
     lost = [names - on[gpu] for each, names in on.items() if len(names) == most and each != gpu]
@@ -425,4 +444,5 @@ def test_each_image_tells_the_kernels_that_a_gpu_gets(modules: list[Kernels], gp
         assert found.verdict is ltocompat.Verdict.FAIL
         return
     assert told in lost
+    assert elsewhere == {(found.coverage.kernels, found.coverage.best_kernels)}
     assert found.coverage.best_kernels - found.coverage.kernels == len(told)

@@ -23,12 +23,16 @@ from ltocompat.model.limits import Limits
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.symbols import SymbolsToRead
 from ltocompat.model.words import count
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.values import Kind
 from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.engine.symbols_to_read import kernels_to_count
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions, describe
+from ltocompat.scan.module_reader import ModuleReader, ReadPlan
 
 if TYPE_CHECKING:
     from ltocompat.model.records_v1 import inspect as v1
@@ -118,11 +122,18 @@ def _records(
         batches = walk.take_batches(place, settings)
     else:
         batches = walk.batches_of_view(view, place, settings)
+    reader = ModuleReader(_decides, settings.detail)
     for batch in batches:
         if with_all_kernels:
-            yield from batch.records
+            modules = [reader.finish(reader.decide(*pair)) for pair in batch.modules]
         else:
-            yield from batch.with_modules([_with_ptx(*pair) for pair in batch.modules]).records
+            modules = [_with_ptx(*pair) for pair in batch.modules]
+        yield from batch.with_modules(modules).records
+
+
+def _decides(signature: ModuleSignature) -> ReadPlan:
+    """The kernels that decide what a GPU gets, as ``require`` reads them."""
+    return kernels_to_count(signature, None), SymbolsToRead()
 
 
 def _from_document(document: v1.Inspect, path: str, settings: walk.ScanSettings) -> Side:

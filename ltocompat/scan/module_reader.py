@@ -92,8 +92,11 @@ class ModuleReader(Struct):
         kernels, symbols = self._wanted(signature)
         images: dict[int, Image] = {}
         for number in kernels.picked:
-            if not _surely_has_kernels(stored.images[number]):
-                images[number] = _counted(stored.images[number], module.images[number])
+            image = module.images[number]
+            if image.kernels is not None:
+                images[number] = image
+            elif not _surely_has_kernels(stored.images[number]):
+                images[number] = _counted(stored.images[number], image)
         hollow = hollow_cubins(stored.images, kernels.picked)
         if hollow or any(image.empty_kernels for image in images.values()):
             code = (image for image in stored.images if image.entry.kind in KERNEL_KINDS)

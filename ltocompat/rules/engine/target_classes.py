@@ -60,6 +60,7 @@ class TargetClasses:
         # Whether code after the first region of an object is lost is asked of the whole.
         hidden = any(each.behind_first for each in signatures)
         self._single_link = summary.single_link or hidden
+        self._uneven = any(each.uneven for each in signatures)
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
         self._own = own_linker(summary)
         self._of_hosts = tuple(chain.from_iterable(map(engine.requirements_of_host, summary.hosts)))
@@ -126,7 +127,8 @@ class TargetClasses:
             for code in picked.codes
         )
         # Where nothing serves, or every input has to, the rules that exclude images have the word.
-        name = gpu.name if picked.misses or self._single_link else None
+        # Of images with different kernels each tells what its own GPUs lose.
+        name = gpu.name if picked.misses or self._single_link or self._uneven else None
         release = linker if self._single_link else None
         of_hosts = tuple(_answers(self._of_hosts, driver, linker))
         return (answers, picked.order, of_hosts, name, release, driver is None)
