@@ -117,18 +117,15 @@ def _records(
     view: ByteView | None, place: Location, settings: walk.ScanSettings
 ) -> Iterator[Record]:
     """Records of a place; of all PTX it is told whether it has kernels: else it harms nobody."""
-    with_all_kernels = settings.detail.kernels
     if view is None:
         batches = walk.take_batches(place, settings)
     else:
         batches = walk.batches_of_view(view, place, settings)
     reader = ModuleReader(_decides, settings.detail)
+    whole = settings.detail.kernels
+    read = (lambda *pair: reader.finish(reader.decide(*pair))) if whole else _with_ptx
     for batch in batches:
-        if with_all_kernels:
-            modules = [reader.finish(reader.decide(*pair)) for pair in batch.modules]
-        else:
-            modules = [_with_ptx(*pair) for pair in batch.modules]
-        yield from batch.with_modules(modules).records
+        yield from batch.with_modules([read(*pair) for pair in batch.modules]).records
 
 
 def _decides(signature: ModuleSignature) -> ReadPlan:

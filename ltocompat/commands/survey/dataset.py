@@ -42,7 +42,6 @@ _COMMIT = "distributions"  # the table whose file makes a part count
 _WRITTEN_FIRST = tuple(name for name in TABLES if name != _COMMIT)
 _LASTING, _FAILED, _PASSING = _PREFIXES = ("part-", "failed-", "passing-")
 _SUFFIX = ".parquet"
-_VERSION_KEY = b"ltocompat.survey"
 _MOST_BYTES = 64 * MIB  # of rows of a part, as JSON
 _LONGEST = 30.0  # seconds that rows wait for others to be written with
 
@@ -296,7 +295,7 @@ def arrow_schema(name: str) -> pa.Schema:
         arrow.field(column.name, types[column.type], metadata={"meaning": column.meaning})
         for column in columns(name)
     ]
-    return arrow.schema(fields, metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+    return arrow.schema(fields, metadata={b"ltocompat.survey": str(SCHEMA_VERSION).encode()})
 
 
 def write_part(folder: Folder, prefix: str, found: Iterable[Surveyed]) -> None:

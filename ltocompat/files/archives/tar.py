@@ -29,7 +29,6 @@ from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
 
 _SPARSE = "GNU.sparse"
-_USED = (b"path", b"size", b"linkpath", b"GNU.sparse.name")
 _RECORD = re.compile(rb"(\d{1,20}) ")
 
 
@@ -110,7 +109,7 @@ def _pax_records(data: bytes) -> dict[str, str]:
     position = 0
     while position < len(data) and data[position]:
         key, value, position = _pax_record(data, position)
-        if key in _USED:
+        if key in (b"path", b"size", b"linkpath", b"GNU.sparse.name"):
             records[_decode(key)] = _decode(value)
         elif key.startswith(_SPARSE.encode()):
             records[_SPARSE] = ""
@@ -154,7 +153,6 @@ def _decode(data: bytes) -> str:
 
 _LONG = {"L": "path", "K": "linkpath"}
 _PAX, _PAX_GLOBAL = ("x", "X"), "g"
-_EXTENDED = (*_LONG, *_PAX, _PAX_GLOBAL)
 HARD_LINK, LINK, FOLDER = "1", "2", "5"
 DEVICES = ("3", "4", "6")
 _NO_FILES = {
@@ -335,7 +333,7 @@ class _Headers(Struct):
             count += 1
             self._budget.check("members", count, "the archive has over {most} members")
             self._budget.check_time()
-            if header.type in _EXTENDED:
+            if header.type in (*_LONG, *_PAX, _PAX_GLOBAL):
                 yield from self._extend(header)
                 continue
             if self._for_all or self._for_next or header.name.endswith("/"):

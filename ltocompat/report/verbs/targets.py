@@ -8,14 +8,12 @@ from ltocompat.report import Failure, ListReport, Options, answers, rows_documen
 from ltocompat.report.document import Block, Code, Column, Table
 from ltocompat.targets.words import TargetWord
 
-_COLUMNS = (Column("key"), Column("value"), Column("meaning", width=24))
-
 
 def blocks(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[Block]:
     """A row a word."""
     rows = [(record.key, Code(record.value), record.meaning) for record in answers(records)]
     if rows:
-        yield Table(_COLUMNS, tuple(rows))
+        yield Table((Column("key"), Column("value"), Column("meaning", width=24)), tuple(rows))
 
 
 REPORT: ListReport[TargetWord] = ListReport(
