@@ -193,7 +193,8 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
         kernels: names of the kernels of its modules, each once, if they were read.
         kernel_modules: number of its modules whose kernels were read.
         all_kernels: True if each of its modules has kernels and all their names are known.
-        forgiven: why it does not count: ``known``, ``ignored`` or ``allowed``; empty if it counts.
+        forgiven: why the requirement does not count: ``known``, ``ignored`` or ``allowed``; else
+            empty.
         origins: in a container image: the origins of the files with its modules.
     """
 
@@ -341,7 +342,7 @@ class Result(Tabular, frozen=True, gc=False):
         why: the reasoning, one sentence per line, made when it is first read.
         extent: number of modules with the verdict.
         forgiven: why a bad verdict does not count: ``known``, ``ignored``, ``allowed`` or
-            ``OTHER_VARIANT``; empty if it counts or is good enough.
+            ``OTHER_VARIANT``; empty if the verdict counts or is good.
         distribution: the package of the artifact: ``cupy-cuda12x 14.2.0``; empty if unknown or not
             requested.
         variants: the verdict on each variant, oldest first; empty without variants.
