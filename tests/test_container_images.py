@@ -585,6 +585,22 @@ def test_an_image_for_another_processor_fails_where_the_target_names_its_system(
     assert told == ({"ENV-01"} if arch and arch == other else set())
 
 
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_an_archive_of_several_platforms_fails_on_none_of_their_machines(
+    tmp_path: Path, machine: str
+) -> None:
+    found = [*check(of_platforms(tmp_path), f"driver=595.58.03,gpu=a100,os=linux-{machine}")]
+    assert max(each.verdict for each in found) < Verdict.UNKNOWN
+    told = {
+        (each.path.rpartition("/")[2], e.rule, e.level)
+        for each in found
+        for e in each.findings
+        if "exec format error" in e.message
+    }
+    other = "arm64" if machine == "x86_64" else "amd64"
+    assert told == {(other, "ENV-01", "note")}
+
+
 @pytest.mark.parametrize("version", ["470.82.01", "580.65.06", "610.43.02"])
 def test_a_libcuda_in_a_folder_of_the_system_keeps_wsl_from_starting_an_image(
     tmp_path: Path, version: str

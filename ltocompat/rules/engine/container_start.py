@@ -113,6 +113,8 @@ def _with_finding(result: Result, finding: Finding) -> Result:
 def on_its_platform(results: Iterable[Result], platform: str) -> Iterator[Result]:
     """The verdicts, ``fail`` where an image is for another processor than the target names.
 
+    Of an archive of several platforms, a machine pulls that of its own: only a note tells the rest.
+
     Args:
         results: on the code of an image.
         platform: of the image, ``linux_arm64``.
@@ -127,10 +129,10 @@ def on_its_platform(results: Iterable[Result], platform: str) -> Iterator[Result
         message += f"{target.system.machine}: no program of it starts (exec format error)"
         remedy = f"build or pull it for {_NAMES[target.system.machine]} (docker pull --platform)"
         told = {"headline": message, "evidence": f"platform {platform}", "remedy": remedy}
-        finding = finding_by_engine(
-            CONTAINER_REFUSED, Verdict.FAIL, message, subject=WHOLE_ARTIFACT, **told
-        )
-        yield _with_finding(result, finding)
+        told["subject"] = WHOLE_ARTIFACT
+        several = result.path.endswith(":" + platform.replace("_", "/"))
+        verdict = Verdict.OK if several else Verdict.FAIL
+        yield _with_finding(result, finding_by_engine(CONTAINER_REFUSED, verdict, message, **told))
 
 
 def beside_own_driver(results: Iterable[Result], inside: Location) -> Iterator[Result]:
