@@ -55,6 +55,8 @@ from ltocompat.rules.catalogue import (
     package_promises,
 )
 from ltocompat.rules.engine import judge_artifact
+from ltocompat.rules.engine.arch_parts import stem
+from ltocompat.rules.literals import Index
 from ltocompat.rules.shipped_needs import Strength
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial.values import LinkOutcome
@@ -646,3 +648,43 @@ def test_the_newest_libcuda_of_a_folder_in_front_is_the_one_that_is_loaded() -> 
     assert told(*both, searched=(other,)) == ("550.54.14", None)
     assert told(*both) == ("580.65.06", None)
     assert told(f"{compat}/libcuda.so.1", f"{compat}/libcudart.so.12.1") == (None, None)
+
+
+def test_an_index_knows_who_looks_for_a_string() -> None:
+    strings = ("", "a", "ab", "abc", "abcd", "bcd", "x")
+    index = Index((string, string) for string in strings)
+    for text in ("", "a", "abc", "zabcdz", "xbc", "xx"):
+        assert index.users(text) == {string for string in strings if string in text}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "template"),
+    [
+        ("_ZN7cutlass6KernelINS_4gemm6kernel7EllGemmEEEvv", "cutlass.Kernel.gemm.kernel.EllGemm"),
+        ("_Z3fooIiEvT_", "foo"),
+        ("k_sm80", "k_*"),
+        ("k_sm_90a", "k_*"),
+        ("plain", "plain"),
+    ],
+)
+def test_kernels_of_one_template_have_one_stem(kernel: str, template: str) -> None:
+    assert stem(kernel) == template
+
+
+@pytest.mark.parametrize("verdict", [OK, JIT, UNDOCUMENTED, UNKNOWN, FAIL])
+def test_a_link_without_lto_is_advised_where_it_works(monkeypatch: Patch, verdict: Verdict) -> None:
+    results = {
+        True: verdict_values.result(FAIL, ONE, findings=(verdict_values.finding(FAIL),)),
+        False: verdict_values.result(verdict, ONE, findings=()),
+    }
+    monkeypatch.setattr(judge_artifact, "Case", lambda _, target, __: some(target=target))
+    monkeypatch.setattr(judge_artifact, "folded", lambda case, *_, **__: results[case.target.lto])
+    part: Any = some(summary=some(single_link=False, groups=()), engine=None, mixed=True)
+    part.with_own_libraries, part.missing, part.kernels = (lambda target: target), (), None
+    linked = replace(ONE, nvjitlink=verdict_values.linker("13.5"), lto=True)
+    for route in (Route.LINK, Route.LOAD):
+        found = judge_artifact._on_gpu(part, linked, H100, route, route_given=True, advises=True)
+        (finding,) = found.findings
+        advised = route is Route.LINK and verdict <= UNDOCUMENTED
+        assert (finding.remedy == judge_artifact._WITHOUT_LTO) == advised
+        assert found.verdict is FAIL
