@@ -751,3 +751,12 @@ def test_files_of_one_version_are_no_variants() -> None:
     files = [("x", "libx_cu12.so"), ("x", "libx_cu13.so"), ("x", "liby_cu12.so")]
     assert named_variants(files[:1], ["*"]) == named_variants(files[::2], ["*"]) == ()
     assert [each.version for each in named_variants(files, ["*"])] == ["12", "13"]
+
+
+def test_an_elf_file_may_be_its_header_alone() -> None:
+    head = bytearray(elf([Part(".text", b"x" * 16)])[:64])
+    head[32:48] = bytes(16)  # where its tables are
+    host = read_host(ByteView.of(bytes(head)), Budget())
+    assert host is not None
+    assert "its header names neither sections nor segments" in host.problems
+    assert read_host(ByteView.of(bytes(head[:63])), Budget()) is None

@@ -87,6 +87,14 @@ def test_kernels_of_one_release_with_the_file_were_compiled_to_it(apis: tuple[in
     assert made_by(apis=apis, header=129) == ["compiler: 12.9 (e_version 0x81)"]
 
 
+def test_without_notes_of_tools_that_of_the_compiler_says_it() -> None:
+    assert made_by(info=130, apis=(130,)) == ["compiler: 13.0 (cuinfo note)"]
+    assert made_by(apis=(124, 120)) == [
+        "compiler: 12.0 (CUDA_API_VERSION 0x78)",
+        "compiler: 12.4 (CUDA_API_VERSION 0x7c)",
+    ]
+
+
 def test_kernels_of_other_releases_were_linked_in() -> None:
     assert made_by(apis=(129, 124), header=129) == [
         "compiler: 12.4 (CUDA_API_VERSION 0x7c)",
