@@ -9,7 +9,18 @@ import struct
 from unittest import mock
 
 import pytest
-from elf_writer import BASE, DT_NEEDED, DT_STRSZ, DT_STRTAB, STRTAB, Part, elf, offsets, tags
+from elf_writer import (
+    BASE,
+    DT_NEEDED,
+    DT_STRSZ,
+    DT_STRTAB,
+    ET_EXEC,
+    STRTAB,
+    Part,
+    elf,
+    offsets,
+    tags,
+)
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, hollow, region
 from hypothesis import given
 from hypothesis import strategies as st
@@ -754,9 +765,25 @@ def test_files_of_one_version_are_no_variants() -> None:
 
 
 def test_an_elf_file_may_be_its_header_alone() -> None:
-    head = bytearray(elf([Part(".text", b"x" * 16)])[:64])
+    head = bytearray(elf([Part(".text", b"x" * 16)], ET_EXEC)[:64])
     head[32:48] = bytes(16)  # where its tables are
     host = read_host(ByteView.of(bytes(head)), Budget())
     assert host is not None
     assert "its header names neither sections nor segments" in host.problems
     assert read_host(ByteView.of(bytes(head[:63])), Budget()) is None
+
+
+def test_loaders_read_the_dynamic_section_that_the_segment_is() -> None:
+    strings = b"\0liba.so\0libb.so\0"
+    parts = [
+        Part(".dynstr", strings, STRTAB),
+        Part(".other", bytes(16 * 4), 6),
+        Part(".dynamic", bytes(16 * 4), 6),
+    ]
+    place = BASE + offsets(parts)[".dynstr"]
+    for part, name in zip(parts[1:], (b"libb", b"liba"), strict=True):
+        found = {DT_NEEDED: strings.index(name), DT_STRTAB: place, DT_STRSZ: len(strings)}
+        part.data = tags(found)
+    host = read_elf(ByteView.of(elf(parts, dynamic=".dynamic")), Budget())
+    assert host is not None
+    assert [each.file for each in host.needed()] == ["liba.so"]
