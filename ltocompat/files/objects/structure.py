@@ -71,7 +71,7 @@ class Section(Struct, frozen=True):
 def short_text(view: ByteView, offset: int, limit: int) -> str:
     """The NUL-terminated string at ``offset``, of at most ``limit`` bytes, cheap for short ones."""
     head = view.peek(offset, min(limit, _FIRST_PEEK))
-    if len(head) == _FIRST_PEEK and b"\0" not in head:
+    if b"\0" not in head:
         return view.text(offset, limit)
     return head.partition(b"\0")[0].decode("utf-8", "replace")
 
