@@ -10,7 +10,7 @@ import pytest
 from as_of import as_of
 from every_case import every
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 from samples import BROKEN, FOLDER, GOOD, Sample
 from syrupy.assertion import SnapshotAssertion
 
@@ -116,12 +116,13 @@ def test_a_struct_without_a_record_is_named() -> None:
 
 @every("sample", [*GOOD[::8], *BROKEN[::8]])
 def test_a_published_record_gives_its_model_back(sample: Sample) -> None:
+    """All of it but for the number that tells sets of kernels apart while a file is read."""
     for record in ltocompat.inspect(
         sample.path, kernels=True, hashes=True, on_error=lambda _: None
     ):
         if isinstance(record, Module):
             for image in record.images:
-                assert project(Image, project(v1.Image, image)) == image
+                assert project(Image, project(v1.Image, image)) == replace(image, kernel_set=0)
         elif isinstance(record, HostBinary):
             host = project(HostBinary, project(v1.Member, record))
             for name in v1.Member.__struct_fields__:
