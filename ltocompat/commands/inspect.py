@@ -44,7 +44,7 @@ def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iter
         install_linkers: install the nvJitLinks that a trial needs and that are missing.
         where: leave out images that don't match, and modules without a match.
         limits: bounds for reading one file.
-        jobs: how many processes may read at the same time; None: one a core.
+        jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.

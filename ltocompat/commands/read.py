@@ -231,7 +231,7 @@ def read(
             are open, called by their ``name`` (``-`` for none); addresses that fsspec knows
             (``s3://bucket/x.whl``), which are fetched once, by ``ltocompat[remote]``.
         limits: bounds for reading one file.
-        jobs: how many processes may read at the same time; None: one a core.
+        jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
         on_error: called with the failure of a source, while the other sources go on; None: raise
             the error.

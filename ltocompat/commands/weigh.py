@@ -50,7 +50,7 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
         kernels: also rank the kernels by the size of their code, which unpacks all images.
         keep_gpus: also say what ``slim`` would save if it keeps code for these: ``h100+l4``.
         limits: bounds for reading one file.
-        jobs: how many processes may read at the same time, a path each; None: one a core.
+        jobs: number of processes that read one path each; None: one per core.
         progress: called while files are read.
         on_error: called with the failure of a path, while the other paths go on; None: raise the
             error.

@@ -85,7 +85,7 @@ class LinkerFloor(Struct, frozen=True):
 
 
 class RouteFloor(Struct, frozen=True):
-    """The minimum versions for one GPU and route: ``check`` passes with no older ones.
+    """The minimum versions for one GPU and route: with older ones, ``check`` doesn't pass.
 
     Attributes:
         route: ``load`` or ``link`` if modules can use both routes, else None.

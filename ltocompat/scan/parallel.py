@@ -24,7 +24,7 @@ class Settings(Protocol):
 
     @property
     def jobs(self) -> int | None:
-        """The number of processes that may read at the same time; None: one a core."""
+        """The number of processes that read at the same time; None: one per core."""
 
     def report(self, path: str, done: int, total: int) -> None:
         """Tell how far a file is read."""

@@ -74,7 +74,7 @@ class ScanSettings(Struct, frozen=True):
         detail: what to read beyond the headers.
         limits: bounds for reading one file.
         progress: called with path, bytes done and bytes in all of the file at hand.
-        jobs: how many processes may read at the same time; None: one a core.
+        jobs: number of processes that read at the same time; None: one per core.
         kept: gets large members of packages, for a second look at them.
         allow_empty: a folder may hold no file at all.
         sources: bytes that stand for files, by their names; they are looked for first.

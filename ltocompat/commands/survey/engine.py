@@ -42,7 +42,7 @@ def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) 
     read to its end, or closed.
 
     Args:
-        jobs: how many worker processes; None: one a core; 1: this process alone.
+        jobs: number of worker processes; None: one per core; 1: only this process.
         scheduler: address of a cluster's scheduler; None: workers of our own.
         dashboard: show Dask's dashboard on this machine.
 

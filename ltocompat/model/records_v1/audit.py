@@ -61,7 +61,8 @@ class Policy(Record):
             for every target were checked.
         options: The keys that options of this run replaced: require-archs.
         max_bytes: The largest file that may be released; null for any size.
-        max_member_bytes: The largest file inside of a wheel or another zip; null for any size.
+        max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null for
+            any size.
         coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
             has the most kernels; null for no minimum.
         allow_empty: True if the audit passes without device code, or without any file.

@@ -120,8 +120,8 @@ class Artifact(Record):
             PTX or no known minimum.
         ptx_beyond: True if some PTX is newer than every known driver.
         skipped: Places that could not be read, so that their requirements are missing.
-        variants: The variants, of which the artifact's own code opens one; the drivers above are
-            those of the variant that needs the least.
+        variants: The variants. The artifact's own code opens one of them; the drivers above are
+            those for the variant with the lowest minimum.
         driver_or_older: sass, ptx or both, if the tables begin with that driver, so that an older
             one may work.
     """
