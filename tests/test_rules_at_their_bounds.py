@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import io
 import tomllib
 import zipfile
 from pathlib import Path
@@ -35,11 +36,14 @@ from ltocompat.commands.policy import gate, problems
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.draft import DraftTarget
 from ltocompat.commands.policy.values import Policy
+from ltocompat.commands.survey import task
 from ltocompat.commands.survey.report import _chart
+from ltocompat.commands.survey.run import Tally
 from ltocompat.commands.survey.storage import copy_file
 from ltocompat.facts.drivers import cuda_branch, driver_branches, first_production
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.errors import Missing, UnreadableInput, UsageError
+from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
+from ltocompat.model.failure import Failure
 from ltocompat.model.image import KERNEL_KINDS, Skipped
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.limits import Budget
@@ -54,7 +58,7 @@ from ltocompat.rules.catalogue import (
     package_dependencies,
     package_promises,
 )
-from ltocompat.rules.engine import judge_artifact
+from ltocompat.rules.engine import artifact_findings, judge_artifact
 from ltocompat.rules.engine.arch_parts import stem
 from ltocompat.rules.literals import Index
 from ltocompat.rules.shipped_needs import Strength
@@ -688,3 +692,75 @@ def test_a_link_without_lto_is_advised_where_it_works(monkeypatch: Patch, verdic
         advised = route is Route.LINK and verdict <= UNDOCUMENTED
         assert (finding.remedy == judge_artifact._WITHOUT_LTO) == advised
         assert found.verdict is FAIL
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize(
+    ("halves", "facts", "told"),
+    [
+        ({"link"}, {}, "its links can't be checked: the target lacks nvjitlink="),
+        (
+            {"link"},
+            {"objects": True},
+            "its links can't be checked: the target lacks nvlink= or nvjitlink=",
+        ),
+        ({"load"}, {}, "loading it can't be checked: the target lacks gpu= and driver="),
+        ({"load"}, {"gpu": H100}, "loading it can't be checked: the target lacks driver="),
+        ({"load"}, {"driver": 1}, "loading it can't be checked: the target lacks gpu="),
+        (
+            {"load", "link"},
+            {"gpu": H100, "driver": 1},
+            "its links and loading it can't be checked: the target lacks nvjitlink=",
+        ),
+    ],
+)
+def test_a_target_that_lacks_a_key_is_told_which(
+    halves: set[str], facts: dict[str, Any], told: str, alone: bool
+) -> None:
+    case: Any = some(gpu=facts.get("gpu"), target=some(driver=facts.get("driver")))
+    group = some(signature=some(needs_device_link=facts.get("objects", False)))
+    summary: Any = some(groups=[group])
+    found = artifact_findings.left_open(case, summary, frozenset(halves), alone=alone)
+    assert (found.message, found.asked) == (told, tuple(sorted(halves)))
+    assert found.verdict is (UNKNOWN if alone else OK)
+
+
+def test_an_audit_counts_what_stands_what_was_needed_and_what_was_not_read() -> None:
+    tally = audit.AuditTally(some(policy=Policy(source="", targets=())))
+    assert tally.empty
+    exception: Any = object()
+    assessed = [
+        gate.Assessed(gate.Standing.PASSES, ""),
+        gate.Assessed(gate.Standing.IGNORED, "", exception=exception),
+    ]
+    result = verdict_values.result(FAIL, ONE)
+    tally.take(gate.Audited(result, result, tuple(assessed), failed=True))
+    assert {**tally.standings} == {gate.Standing.PASSES: 1, gate.Standing.IGNORED: 1}
+    assert not tally.empty
+    failure = Failure("missing", "it is not there")
+    tally.take(failure)
+    assert (tally.failures, tally._used) == ([failure], {exception})
+
+
+def test_a_survey_adds_up_what_it_read() -> None:
+    rows = [
+        some(status=status, size=size, bytes_fetched=fetched, worst=worst)
+        for status, size, fetched, worst in (
+            ("read", 5, 3, "fail"),
+            ("read", None, 4, None),
+            ("failed", 7, 0, "fail"),
+        )
+    ]
+    tally = Tally("folder")
+    tally.take(some(distributions=rows[:2]))
+    tally.take(some(distributions=rows[2:]))
+    assert (tally.size, tally.fetched) == (12, 7)
+    assert ({**tally.statuses}, {**tally.worst}) == ({"read": 2, "failed": 1}, {"fail": 2})
+
+
+def test_a_download_needs_a_file_without_a_name(monkeypatch: Patch) -> None:
+    with task._unnamed_file() as file:
+        file.write(b"abc")
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: contextlib.nullcontext(io.BytesIO()))
+    with pytest.raises(LtocompatError, match="files without a name"), task._unnamed_file():
+        pass
