@@ -64,10 +64,14 @@ PTX = (FOLDER / "ptx" / "nvrtc-12.4-compute_80.ptx").read_bytes()
 
 
 def ar_of(*members: tuple[str, bytes]) -> bytes:
-    """An archive of objects, its members at even offsets."""
-    heads = (f"{name}/".ljust(48) + f"{len(data)}".ljust(10) + "`\n" for name, data in members)
-    bodies = (data + b"\n" * (len(data) % 2) for _, data in members)
-    return b"!<arch>\n" + b"".join(h.encode() + b for h, b in zip(heads, bodies, strict=True))
+    """An archive of objects, its members at even offsets; long names as BSD has them."""
+    data = b"!<arch>\n"
+    for name, body in members:
+        long = name.encode() if len(name) > 15 else b""
+        head = f"#1/{len(long)}" if long else f"{name}/"
+        data += f"{head:<48}{len(long + body):<10}`\n".encode() + long + body
+        data += b"\n" * (len(data) % 2)
+    return data
 
 
 def reached(data: bytes) -> list[int]:
@@ -413,6 +417,17 @@ def _descriptors() -> Iterator[str]:
             yield name
 
 
+def test_a_new_file_is_linked_to_its_name_where_a_disk_has_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it never takes the place of one that came meanwhile."""
+    monkeypatch.setattr(output, "_NAMELESS", 0)
+    monkeypatch.setattr(os, "replace", None)
+    with created(str(tmp_path / "x")) as file:
+        file.write(b"text")
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("x", b"text")]
+
+
 def test_what_a_killed_run_left_beside_a_file_goes_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "x"
     left, young, held, foreign = (
@@ -567,6 +582,22 @@ def test_every_module_is_counted_once_and_has_its_place() -> None:
         groups = (*(found := builder.summary("x")).groups, *found.device_runtime)
         count = sum(isinstance(record, ltocompat.Module) for record in alone)
         assert sum(group.count for group in groups) == count
+
+
+def test_the_device_runtime_is_an_object_of_its_library_alone() -> None:
+    runtime, other = ("cuda_device_runtime.o", FATBIN), ("other.o", FATBIN)
+    data = zip_of(
+        ("lib/libcudadevrt.a", ar_of(runtime, other)),
+        ("lib/libother.a", ar_of(runtime)),
+        ("lib/x.fatbin", FATBIN),
+    )
+    builder = SummaryBuilder(apart=False)
+    for record in _records(data):
+        builder.take(record)
+    found = builder.summary("x")
+    (group,) = found.device_runtime
+    assert [place.members for place in group.places] == [("lib/libcudadevrt.a", runtime[0])]
+    assert sum(each.count for each in found.groups) == 3
 
 
 @pytest.mark.parametrize("most", [0, 1, 2])
