@@ -347,7 +347,8 @@ function packageOf(values) {
   const file = (values.file || "").split(/[\\/]/).at(-1);
   const found = {};
   const numbered = file.match(regex(`^${ofACuda}`));
-  if (numbered) found.file_cuda = last_of[majorOf(numbered[1])] ?? numbered[1];
+  const cuda = numbered && (last_of[numbered[1]] ?? numbered.slice(1, 3).filter(Boolean).join("."));
+  if (cuda?.includes(".")) found.file_cuda = cuda;
   const known = files[file.toLowerCase().endsWith(".dll") ? file.toLowerCase() : file];
   if (!known) return found;
   const major = values.torch_major || values.made_major;
@@ -386,14 +387,15 @@ function derived(values) {
   }
   if (found.driver_major === "11") found.driver_index = index(searchIndex.explain.last_of["11"]);
   if ("over" in found) found.host = String((Number(found.over[0]) * 10 + Number(found.over[2]) - 1) / 10);
-  Object.assign(found, madeWith(found), hostCompiler(found), packageOf(found));
+  Object.assign(found, madeWith(found));
+  Object.assign(found, hostCompiler(found), packageOf(found));
   if ((found.symbol || "").length > 60) found.symbol = `${found.symbol.slice(0, 60)}...`;
   if ("gpu_sm" in found && found.gpu_sm === (found.sm || "").replace(/[af]+$/, "")) found.same_gpu = "";
   const torch = found.torch || "0.0";
   const tooNew = found.gpu_sm_last && order(torch, "12.6") > 0;
   if (found.gpu_sm_first && order(torch, found.gpu_sm_first) >= 0 && !tooNew) delete found.gpu_sm_index;
   const { build } = found;
-  const native = build && order(build, "11.6") >= 0 && order(found.cmake || "3.24", "3.24") >= 0;
+  const native = build && !("no_native" in found) && order(build, "11.6") >= 0 && order(found.cmake || "3.24", "3.24") >= 0;
   found.gpu_arch = found.gpu_sm || (native ? "native" : "XY");
   found.gencode = found.gpu_arch === "native" ? "-arch=native" : `-gencode arch=compute_${found.gpu_arch},code=sm_${found.gpu_arch}`;
   found.gpu_note = found.gpu_arch === "XY" ? " (XY: compute_cap without the dot)" : "";
@@ -422,6 +424,8 @@ const CONDITIONS = {
     return Number(values.gpu_sm_branch || needed) < needed;
   },
   removed: (values) => "symbol_last" in values,
+  "another nvcc is used": ({ build, sm_first, sm_last }) =>
+    order(sm_first || "99.9", build || "0.0") <= 0 && order(build || "0.0", sm_last || "99.9") <= 0,
   "names no driver": (values) => !("driver" in values) && !("driver_cuda" in values),
   "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
   "may be Zstandard": (values) =>
@@ -515,12 +519,16 @@ function shown(flat, values) {
   const here = new Map();
   if (numbered) {
     for (const [, folder, name] of flat.matchAll(regex(listed, "g"))) {
-      if (name.startsWith(`${stem}.so.`)) here.set(name, folder);
+      if (name.startsWith(`${stem}.so.`) || name.startsWith(`${stem}-`)) here.set(name, folder);
     }
     if (named) for (const hit of packages.values()) here.set(`${stem}.so.${hit[3]}`, values.package_folder);
   }
-  for (const [name, folder] of here) if (`${name}.`.startsWith(`${file}.`)) return { ...found, there: folder };
-  return here.size ? { ...found, other_file: [...here.keys()].sort()[0] } : found;
+  for (const [name, folder] of here) {
+    if (`${name}.`.startsWith(`${file}.`)) return { ...found, there: folder };
+    if (name.replace(/-[0-9a-f]{8}(?=\.so\.)/, "") === file) return { ...found, renamed: name, renamed_folder: folder };
+  }
+  const others = [...here.keys()].filter((name) => name.startsWith(`${stem}.so.`)).sort();
+  return others.length ? { ...found, other_file: others[0] } : found;
 }
 
 // ---- Causes that a text names (rules/messages.py)
