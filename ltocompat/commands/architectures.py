@@ -39,7 +39,7 @@ class Architectures(Struct, frozen=True):
 def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Architectures:
     """Count the images of each architecture, as ``cuobjdump -lelf -lptx`` lists them.
 
-    It reads headers alone: a library of 100 MB takes a tenth of a second.
+    It reads only headers: a library of 100 MB takes a tenth of a second.
 
     Args:
         source: a file, folder, package or place; or bytes, or an open binary file.

@@ -34,7 +34,7 @@ class Coherence(Struct, frozen=True):
 
 
 def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
-    """Say for each pair of parts whether their releases go together.
+    """Say for each pair of parts whether their releases work together.
 
     Args:
         parts: the version of each: ``{"nvcc": "13.1", "libdevice": "13.0", "driver":

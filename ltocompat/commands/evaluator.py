@@ -13,7 +13,7 @@ from ltocompat.scan.sources import Source
 
 
 class Evaluator:
-    """``check`` for targets that are read once; it keeps no file open.
+    """A ``check`` whose targets are read only once; no file stays open.
 
     A verdict on a fragment of a few kilobytes takes about a millisecond.
 
@@ -27,7 +27,7 @@ class Evaluator:
 
     Raises:
         UsageError: a target is invalid.
-        Missing: none is named, and this machine has neither driver nor GPU.
+        Missing: no target is named, and this machine has neither driver nor GPU.
     """
 
     def __init__(

@@ -43,7 +43,8 @@ class Extracted(Struct, frozen=True):
 def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into the folder ``output``, which is created if missing.
 
-    Cubins and PTX are decoded; LTO-IR is raw where it can be read, else a fatbin of one entry.
+    Cubins and PTX are written decoded; LTO-IR is written raw if it can be read, else as a fatbin of
+    one entry.
     File names are made from the places. No file is overwritten, and none is written elsewhere.
 
     Raises:

@@ -55,7 +55,7 @@ class Linked(Struct, frozen=True):
         way: ``lto`` (with -lto) or ``plain`` (PTX and SASS as they are).
         arch: the target.
         place: the image, if it was linked alone; None for all inputs together.
-        answer: the answer of the library, as the first link of a process.
+        answer: the answer of the library in a process that has not linked before.
         again_seconds: time of the same link in a process that has linked before; None if not
             measured.
         reason: the log in one sentence; None if it has nothing to say.
@@ -76,15 +76,16 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
     Args:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
-        arch: the target, e.g. ``sm_90``; with ``each`` by default every image's own.
+        arch: the target, e.g. ``sm_90``; with ``each``, by default the architecture of each image.
         linkers: versions or paths (``nvjitlink=12.4``, ``nvlink=13.5.37``); by default the newest
             installed nvJitLink.
         each: link every image by itself instead of all together.
         add_only: with ``each``: only add the image, without linking; fast, and enough to see
             whether its LTO-IR version is accepted. nvlink has no such step.
-        output: write the linked cubin there; one linker only, with LTO where possible.
+        output: write the linked cubin to this file; allowed with one linker only, and with LTO
+            where possible.
         install_linkers: install linkers that are missing, for trials.
-        where: only images that match, each as a separate input.
+        where: link only images that match, each as a separate input.
         limits: bounds for reading one file.
         progress: called as inputs are read.
 

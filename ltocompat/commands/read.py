@@ -55,7 +55,7 @@ class Reading:
     """The answers about one file, which is not read again.
 
     It holds no bytes of the file and can be pickled. Each method answers like the verb of that
-    name, but findings name no kernels, since that would read the file again.
+    name, but findings name no kernels, since their names would need a second reading of the file.
 
     Attributes:
         path: the file as the caller named it, or as it was found in a folder.
@@ -224,12 +224,12 @@ def read(
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
 ) -> Iterator[Reading]:
-    """Read every file once, so that all questions can be answered without it.
+    """Read every file once, so that later questions don't need the file again.
 
     Args:
-        sources: files, folders, places, or ``-`` for standard input; bytes, and binary files that
-            are open, called by their ``name`` (``-`` for none); addresses that fsspec knows
-            (``s3://bucket/x.whl``), which are fetched once, by ``ltocompat[remote]``.
+        sources: files, folders, places, or ``-`` for standard input; bytes and open binary files,
+            which are called by their ``name`` (``-`` without one); addresses that fsspec knows
+            (``s3://bucket/x.whl``), which ``ltocompat[remote]`` fetches once.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.

@@ -53,7 +53,7 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
         output: the folder for the new wheels, which is created if missing; no file in it is
             replaced.
         dry_run: write nothing.
-        only: IDs of rules; findings of others stay.
+        only: IDs of rules; findings of other rules stay.
         beside: packages that will be installed next to them.
         limits: bounds for reading one file.
         progress: called while files are read.

@@ -65,13 +65,13 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
         keep_gpus: GPUs to keep code for: ``h100``, ``h100+l4``.
         keep_archs: architectures of which images are kept: ``sm_90,compute_120``.
         targets: deploy targets whose GPUs are kept.
-        policy: a policy, or the file that has it; what its targets, ``require-gpus`` and
-            ``require-archs`` name is kept.
+        policy: a policy, or the file that has it; code for its targets, ``require-gpus`` and
+            ``require-archs`` is kept.
         ptx: also keep PTX that future GPUs can use.
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
         to_zstd: with ``pack``, also compress LZ4 and uncompressed code, which older drivers then
             can't read.
-        max_bytes: do only as much as the size needs, in this order: compress code, remove code that
+        max_bytes: do only what this size requires, in this order: compress code, remove code that
             no GPU uses, remove second copies, remove PTX for which there is SASS.
         build: the build number of new wheels.
         in_place: replace files of a folder; the original files go into the new folder ``output``.

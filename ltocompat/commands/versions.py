@@ -73,8 +73,8 @@ def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
 def supports(driver_or_cuda: str, arch: str) -> bool | None:
     """Return whether a driver runs an architecture, or a toolkit makes code for it.
 
-    A later driver of a known branch or beyond runs what the newest known one does, and a later
-    minor release makes what the one before it makes; None where only a newer table could tell.
+    A driver newer than the tables runs what the newest known driver runs, and a newer minor release
+    makes code for what the release before it supports. None: only newer tables could tell.
 
     Args:
         driver_or_cuda: a driver, ``570.124.06`` or ``R570``, or a CUDA release, ``12.8``.

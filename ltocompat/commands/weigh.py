@@ -48,7 +48,7 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
             or open binary files.
         kernels: also rank the kernels by the size of their code, which unpacks all images.
-        keep_gpus: also say what ``slim`` would save if it keeps code for these: ``h100+l4``.
+        keep_gpus: also say what ``slim`` would save if it kept code for these GPUs: ``h100+l4``.
         limits: bounds for reading one file.
         jobs: number of processes that read one path each; None: one per core.
         progress: called while files are read.
@@ -61,7 +61,7 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is nothing at a place; a name means no GPU.
+        UsageError: there is nothing at a place, or a name is not that of a GPU.
     """
     return answers(run(options), on_error)
 

@@ -142,7 +142,7 @@ class Diff(Struct, frozen=True):
         new: the new release.
         changes: the changes, in the order of ``KINDS``.
         unknown: sentences about what could not be compared.
-        forbidden: words of ``BREAKING`` that must not happen.
+        forbidden: the changes that must not happen, by their words in ``BREAKING``.
     """
 
     old: DiffSummary

@@ -30,7 +30,7 @@ class CompatNote(Struct, frozen=True):
         format: version of the note.
         cuda: its CUDA release; None if the note doesn't say.
         drivers: branches of kernel drivers; empty if the note lists none.
-        devices: NVIDIA's numbers for kinds of GPUs, of which the meaning is not published.
+        devices: NVIDIA's numbers for kinds of GPUs; NVIDIA does not publish their meaning.
     """
 
     format: int | None
@@ -66,9 +66,9 @@ class UserDriver(Struct, frozen=True):
             folder's name.
         compat: why it counts as a cuda-compat copy; empty if it is not one.
         note: its compatibility note.
-        stub: True if it has only names for links and no code.
+        stub: True if it has only the names that a linker needs, and no code.
         siblings: the libraries that it opens to compile code.
-        is_compat_package: True if it is a cuda-compat copy in a folder of no driver.
+        is_compat_package: True if it is a cuda-compat copy outside the folders of drivers.
     """
 
     path: str
@@ -153,7 +153,8 @@ class Compiler(Struct, frozen=True):
         found_via: how it is found; commas separate several ways.
         version: ``12.4.127``, ``12.4``, or None.
         evidence: the source of the version: ``file banner``, ``file name``, ``dist-info`` ...
-        builtins: minor releases of the libnvrtc-builtins in its folder; it needs exactly its own.
+        builtins: minor releases of the libnvrtc-builtins in its folder; NVRTC needs that of its own
+            release.
     """
 
     library: str

@@ -258,7 +258,7 @@ class Module(Tabular, frozen=True):
         images: the images, in file order, a tuple unless there are thousands; empty for an empty
             region.
         guarded: True if one image has no kernels, or kernels that only return, while kernels of
-            another do more; known only if a driver picks the former.
+            another image do more; known only if a driver picks the image that does less.
         uneven: True if its images may have different kernels.
     """
 
@@ -278,7 +278,7 @@ class Module(Tabular, frozen=True):
 
 
 class Skipped(Tabular, frozen=True):
-    """A place that was not read, and why; an answer never shrinks silently.
+    """A place that was not read, with the reason; nothing is left out silently.
 
     Attributes:
         place: the place that was not read.
@@ -339,8 +339,8 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
             there are very many.
         ptx_texts: PTX text in the data, which the library passes to OptiX or a driver and which is
             not checked: ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
-        unversioned: names of glibc's librt that it imports without a version, without needing
-            librt.
+        unversioned: names of glibc's librt that the file imports without a version and without
+            needing librt.
     """
 
     row_columns: ClassVar[str] = (
@@ -409,7 +409,7 @@ class Origin(Struct, frozen=True):
 
 
 class Artifact(Tabular, frozen=True):
-    """A file that was read to its end; it follows everything that was found inside.
+    """A file that was read to its end; it comes after the records of its contents.
 
     Attributes:
         path: as the caller gave it (``-`` for standard input), or found in a folder.

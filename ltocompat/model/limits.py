@@ -29,13 +29,13 @@ class Limits(Struct, frozen=True):
     PTX frames reach a few hundred.
 
     Attributes:
-        image_bytes: size of one image, stored and decoded, bytes.
+        image_bytes: bytes of one image, both stored and decoded.
         image_ratio: decoded bytes for each stored byte of one image; not applied below 1 MiB
             decoded.
         total_bytes: decoded bytes over one input file.
         spool_bytes: bytes read from standard input.
-        unpacked_bytes: bytes that the compressed members of one input file unpack to, nested ones
-            counted again; and those of the files that a thin archive names.
+        unpacked_bytes: unpacked bytes of all compressed members of one input file. Nested members
+            count again; the files that a thin archive names count, too.
         unpacked_ratio: unpacked bytes for each stored byte of a member or a stream; not applied
             below 16 MiB. Deflate can't exceed 1032; real wheels stay below 10.
         window_bytes: what a decompressor has to keep in memory for a member or an image, bytes. The
@@ -49,8 +49,8 @@ class Limits(Struct, frozen=True):
         sections: sections of one ELF file.
         symbols: symbols read from one host file.
         text_bytes: one string kept from a file: options, identifier, symbol name, note.
-        names_bytes: all names kept from one table; hostile ones share the same bytes a million
-            times.
+        names_bytes: bytes of all names kept from one table; in hostile files, a million names share
+            the same bytes.
         line_bytes: one line that is parsed as a whole: a requirement with its marker, or a target;
             real ones stay below 1 KiB.
         comparisons: comparisons of one requirement, such as ``>=12.4``; real ones have five.

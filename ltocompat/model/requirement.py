@@ -51,8 +51,8 @@ class LinkerFloor(Struct, frozen=True):
 
     Attributes:
         possible: no older nvJitLink can link everything.
-        sure: this version and newer ones of its major surely can; equal to ``possible`` if the
-            evidence is exact or a trial decided. None if a compiler is not in the tables.
+        sure: this version and newer ones of its major surely link everything; equal to ``possible``
+            if the evidence is exact or a trial decided. None if a compiler is not in the tables.
         ceiling: the first major for which NVIDIA no longer documents that the link works, e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.
@@ -95,7 +95,7 @@ class RouteFloor(Struct, frozen=True):
         verdict: the verdict of ``check`` with both; ``fail`` if no version works.
         set_by: the rules that refuse the next older version; if no version works, the rules that
             refuse it.
-        doubts: the rules that make the verdict ``undocumented`` or worse even then.
+        doubts: the rules that make the verdict ``undocumented`` or worse even with these versions.
         last_driver: the newest driver branch that works, ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
         or_older: True if the tables begin with ``driver``, so that an older one may work.
@@ -285,8 +285,8 @@ class Required(Struct, frozen=True, kw_only=True):
         lines: lines to paste.
         skipped: places that could not be read, so that their requirements are missing.
         no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
-        variants: the floors of each variant; the artifact has those of the variant that needs the
-            least. Empty without variants.
+        variants: the floors of each variant, empty without variants; the floors of the artifact are
+            those of the variant that needs the least.
         driver_or_older: ``sass``, ``ptx`` or both, if the tables begin with that driver, so that an
             older one may work.
     """

@@ -46,7 +46,7 @@ class Untouched(Tabular, frozen=True):
 
     Attributes:
         reason: one sentence.
-        modules: how many.
+        modules: number of modules.
         size: bytes in the files.
         example: the place of the first of these modules.
     """

@@ -13,9 +13,9 @@ _ONE_BYTE = re.compile(r"b1(?![0-9])")
 
 
 class DeviceSymbols(Struct, frozen=True):
-    """The functions and variables by which an image is linked with others, each list sorted.
+    """The functions and variables by which an image links with others; each list is sorted.
 
-    Names that the driver and every linker provide themselves, such as ``vprintf``, are in none.
+    No list has names that the driver and every linker provide themselves, such as ``vprintf``.
 
     Attributes:
         undefined_functions: functions that the image calls, or whose address it takes, but does not

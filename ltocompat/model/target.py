@@ -21,7 +21,7 @@ class DriverVersion:
 
     Attributes:
         numbers: ``(550, 54, 15)``; the first is the branch.
-        text: how to call it if the numbers are no release (``a later 550``).
+        text: its name if the numbers are not those of a release (``a later 550``).
     """
 
     numbers: tuple[int, ...]
@@ -103,7 +103,8 @@ class Gpu(Struct, frozen=True, cache_hash=True):
             same.
         data_center: True if cuda-compat supports it (data centre GPUs, NGC-ready RTX, Jetson); None
             if the name doesn't show that.
-        tegra: an integrated GPU (Jetson, DRIVE), where code of discrete GPUs isn't promised to run.
+        tegra: True for an integrated GPU (Jetson, DRIVE); NVIDIA does not promise that code for
+            discrete GPUs runs there.
     """
 
     name: str

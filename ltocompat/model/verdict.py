@@ -184,9 +184,9 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
     Attributes:
         level: its severity.
         source: the document or measurement behind the rule.
-        about_loading: True if it is about loading, of which a trial link shows nothing.
-        promised_after_trial: True if a successful trial link shows that NVIDIA promises that it
-            works.
+        about_loading: True if the finding is about loading, about which a trial link shows nothing.
+        promised_after_trial: True if NVIDIA promises that the code works once a trial link
+            succeeds.
         nondeterministic: True if the result differs from run to run, so that one success proves
             nothing.
         places: its modules; not all of them if there are very many.
@@ -251,7 +251,7 @@ class Coverage(Struct, frozen=True, gc=False):
     """How many modules of an artifact have code for a GPU.
 
     Attributes:
-        modules: all of them.
+        modules: number of all modules.
         sass: number of modules that serve the GPU with SASS.
         ptx: number of modules that serve the GPU with PTX.
         link: number of modules that are linked for the GPU.
@@ -278,7 +278,7 @@ class Coverage(Struct, frozen=True, gc=False):
 
 
 class Extent(Struct, frozen=True, gc=False):
-    """The part of an artifact that has its verdict.
+    """The part of an artifact that has the verdict.
 
     Attributes:
         modules: number of modules with the verdict; 0 if it is about the artifact as a whole.

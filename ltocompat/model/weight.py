@@ -36,7 +36,7 @@ class ImageTally(Struct):
     """Images of one shape, added up.
 
     Attributes:
-        images: how many.
+        images: number of images.
         stored: bytes that they take in the file, without headers and padding.
         unsized: how many of them nothing records the end of; they count for nothing.
         copied_within: how many of the stored bytes are copies of images of the same library.
@@ -63,7 +63,7 @@ class MeasuredLibrary(Struct):
         place: the library.
         machine: its CPU, as ``HostBinary`` says it; None where no host file is around the code.
         linked: a linker is done with it.
-        modules: how many.
+        modules: number of modules.
         overhead: bytes of fatbin regions that belong to no image: headers and padding.
         host_debug: bytes of its sections for a debugger of host code.
         tallies: a module without makers and sizes -> one tally for each of its images.
@@ -113,10 +113,10 @@ class ArchWeight(Tabular, frozen=True):
     """The images of one kind for one architecture.
 
     Attributes:
-        kind: their kind.
-        arch: their architecture; None if unknown.
-        images: how many.
-        stored: their bytes, without headers and padding.
+        kind: the kind of the images.
+        arch: the architecture of the images; None if unknown.
+        images: number of images.
+        stored: bytes of the images, without headers and padding.
     """
 
     kind: ImageKind
@@ -131,9 +131,9 @@ class LibraryWeight(Tabular, frozen=True):
     Attributes:
         place: the library.
         machine: its CPU; None if the code is not in a host file.
-        modules: how many.
-        images: how many.
-        stored: their bytes, including headers and padding.
+        modules: number of modules.
+        images: number of images.
+        stored: bytes of the images, including headers and padding.
         saved: bytes that could be saved.
         host_debug: bytes of debug sections of host code, which ``stored`` does not include.
     """
@@ -190,7 +190,7 @@ class Weight(Struct, frozen=True):
     Attributes:
         path: the path.
         size: bytes of the file, or of all files of a folder.
-        files: how many files were read.
+        files: number of files that were read.
         archs: its images by architecture and kind; ``stored`` is the sum of them and ``overhead``.
         overhead: bytes of fatbin headers and padding.
         stored: bytes of all device code.

@@ -62,7 +62,7 @@ class SummaryRow(Struct):
         needs: versions that a consumer must understand.
         archs: their architectures.
         compressions: how they are stored.
-        images: how many.
+        images: number of images.
         stored: bytes that they take in the file, as far as known.
         stored_unknown: images whose end nothing records.
         registered: how many of them lie in registered modules, in others, and in unknown ones.

@@ -236,8 +236,8 @@ class Link(Struct, frozen=True):
 class Problem(BaseFinding, frozen=True, gc=False):
     """Something wrong with a machine, with a library on it, or with a package.
 
-    Its remedy and evidence are empty if the rule's own texts apply; its rule is empty until the
-    rule's family fills it in; its subject is empty if it is the message.
+    ``remedy`` and ``evidence`` are empty if the rule's own texts apply, ``rule`` until the rule's
+    family fills it in, and ``subject`` if the message is the subject.
 
     Attributes:
         level: its severity; None: the one of its verdict.

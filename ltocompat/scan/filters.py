@@ -22,8 +22,7 @@ class ArchFilter(Struct, frozen=True):
 
     Attributes:
         number: the number: 90 for ``sm_90a``.
-        suffix: the suffix: ``a`` for ``sm_90a``; it must be equal, so ``90`` does not match
-            ``sm_90a``.
+        suffix: the suffix, which must be equal: ``a`` for ``sm_90a``, which ``90`` does not match.
         form: real, virtual or LTO; None for any.
     """
 
@@ -52,7 +51,7 @@ class ArchFilter(Struct, frozen=True):
 
 
 class ImageFilter(Struct, frozen=True):
-    """A selection of images: any value of an attribute, and all attributes, must match.
+    """A selection of images: all attributes must match, each by any of its values.
 
     Attributes:
         kinds: kinds of images; empty for any.

@@ -59,7 +59,7 @@ class LoadOutcome(enum.StrEnum):
         LOADED: all steps that were asked for succeeded.
         REFUSED: the driver returned an error.
         CRASHED: the process ended without an answer.
-        TIMED_OUT: the time limit, of the clock or of the CPU, was used up.
+        TIMED_OUT: the limit of wall-clock time or of CPU time was reached.
     """
 
     LOADED = "loaded"

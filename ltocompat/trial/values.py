@@ -101,11 +101,11 @@ class LinkOutcome(enum.StrEnum):
         LINKED: the output has a kernel, and no symbol is undefined.
         LOST: the link succeeded, but a kernel that an input has for the target is not in the
             output.
-        UNRESOLVED: symbols that no input defines, by the library's own log; this says nothing about
+        UNRESOLVED: the library's log names symbols that no input defines; this says nothing about
             compatibility.
         REFUSED: the library returned an error.
         CRASHED: the process ended without an answer.
-        TIMED_OUT: the time limit, of the clock or of the CPU, was used up.
+        TIMED_OUT: the limit of wall-clock time or of CPU time was reached.
     """
 
     ACCEPTED = "accepted"
@@ -218,7 +218,8 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
         outcome: the outcome.
         step: the last call; after a failure, the call that failed.
         input_name: the input that was refused, if adding it failed.
-        unresolved: symbols that no input defines, as the log names them (it may stop at one).
+        unresolved: symbols that no input defines, as the log names them; the log may name only the
+            first.
         seconds: time in the library.
         output_size: bytes of the output, None without one.
         kernels_in_output: None without an output that can be read.

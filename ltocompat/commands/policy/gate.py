@@ -41,7 +41,7 @@ class Assessed(Struct, frozen=True):
     """The assessment of one finding.
 
     Attributes:
-        standing: whether it counts.
+        standing: whether the finding counts.
         fingerprint: the key of the finding.
         exception: the exception that covers the finding, else None.
         limits: the reasons why other exceptions do not cover it, one clause each.
@@ -58,8 +58,8 @@ class Audited(Struct, frozen=True):
 
     Attributes:
         checked: the result as ``check`` gives it.
-        result: the same with other levels: a finding that counts is an error; one that does not
-            count is a note, and ``forgiven`` says why. The verdict stays.
+        result: the same result with new levels: a finding that counts is an error; one that does
+            not count is a note, whose ``forgiven`` gives the reason. The verdict stays.
         assessed: the assessment of each finding, in the same order.
         failed: True if a finding counts.
         undecided: True if no finding counts, but a required answer is unknown.

@@ -101,7 +101,7 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
 
     Attributes:
         targets: where its releases run; if empty, only rules for every target apply.
-        prefix: the prefix of its tables' names in its file.
+        prefix: the prefix of the names of the policy's tables in its file.
         trial_auto: True if installed nvJitLinks are tried for unknown verdicts.
         here: the machine on which modules are loaded; None if its driver is not used.
         exceptions: the exceptions, with or without an end date.

@@ -134,7 +134,7 @@ class ImageGroup(Struct):
         file: the innermost file.
         first: the first of these images.
         registered: as that of their modules.
-        images: how many.
+        images: number of images.
         stored: bytes that they take in the file.
         size: bytes once decoded, of those whose size is known.
     """
