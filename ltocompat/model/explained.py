@@ -35,7 +35,8 @@ class Explained(Prose, frozen=True):
         messages: the exact texts that users see.
         remedy: the fix.
         source: the document or measurement behind the rule.
-        built: True if verdicts use the rule; else condition and the following are empty.
+        built: True if verdicts use the rule; else ``condition`` and the attributes up to ``remedy``
+            are empty.
         matched: the part of the text that is the message; None if an ID was given.
         score: the part of the text that matches the rule, from 0 to 1; 1 if its ID was given.
         line: the line of the text on which the message begins; None if an ID was given.

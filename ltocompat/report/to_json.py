@@ -30,8 +30,8 @@ def to_json(records: object) -> str:
         schema VERB`` prints.
 
     Raises:
-        UsageError: there is no record, or a record that no verb writes; those of ``audit`` need the
-            policy, so use ``ltocompat audit --format json``.
+        UsageError: there is no record, or a record that no verb writes; the records of ``audit``
+            need the policy, so use ``ltocompat audit --format json``.
     """
     several = iter(records) if isinstance(records, Iterable) else iter((records,))
     first = next(several, None)

@@ -131,7 +131,7 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     yield Problem(
         Verdict.FAIL,
         f"no code for {lost}, which require-gpus lists; "
-        + (f"there is code for {served}" if served else "there is code for no GPU"),
+        + (f"there is code for {served}" if served else "there is no code for any GPU"),
         f"compile with {_gencode(SmArch(gpu.arch.number) for gpu in missing)}, "
         "or shorten require-gpus",
         origin,

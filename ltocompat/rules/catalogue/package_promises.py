@@ -298,7 +298,7 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
         if not looks or not _LIBCUDA.fullmatch(name):
             continue
         verdict, what, remedy = Verdict.OK, "the libcuda of a driver", ""
-        error = "803 on a host with another driver (804 with an older one and a GeForce)"
+        error = "803 on a host with another driver (804 with an older driver and a GeForce)"
         if driver_version_in_name(name) is None:
             verdict, what = Verdict.UNKNOWN, "a copy of a driver's libcuda"
             if not host.needed:
