@@ -168,7 +168,7 @@ def _end(fields: _Fields, size: int | None) -> str | None:
     end = fields.tables_end
     if not 0 <= size - end < _ALIGNMENT:
         return (
-            f"the tables of the cubin end at byte {end} by its ELF header, and the cubin itself at "
+            f"by the cubin's ELF header, its tables end at byte {end}, but the cubin ends at byte "
             f"{size}"
         )
     return None

@@ -97,7 +97,7 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
 def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
     """No verdict rests on NVIDIA's device runtime or on what a driver loads itself."""
     kinds = (
-        ("NVIDIA's device runtime", "device links of code that calls it use it", "device runtime"),
+        ("NVIDIA's device runtime", "device links use it for code that calls it", "device runtime"),
         ("a driver's own code", "the driver itself loads it", "code of a driver"),
     )
     own = "" if summary.groups else ", and there is no other device code"

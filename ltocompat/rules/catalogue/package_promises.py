@@ -313,8 +313,8 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
         if name == "libcuda.so" and reason.size == 0 and drivers.is_driver_folder(folder):
             yield Problem(
                 Verdict.UNKNOWN,
-                f"{image.package.name} has an empty libcuda.so, which docker commit left of a "
-                "mounted one and which keeps programs from loading the host's (file too short)",
+                f"{image.package.name} has an empty libcuda.so, which docker commit left instead "
+                "of a mounted one: programs then can't load the host's (file too short)",
                 f"remove the empty files with rm {folder}/libcuda.so* {folder}/libnvidia-ml.so*",
                 example=reason.place,
                 subject="empty libcuda",

@@ -175,8 +175,9 @@ def before_drivers(results: Iterable[Result], inside: Location) -> Iterator[Resu
     """
     folder, _, name = inside.innermost.rpartition("/")
     message = (
-        f"the loader finds the image's {name} before the host's: every CUDA call fails with "
-        "another driver that is as new or newer (error 803), or an older one and a GeForce (804)"
+        f"the loader finds the image's {name} before the host's: every CUDA call fails if "
+        "the host has another driver that is as new or newer (error 803), or an older driver and a "
+        "GeForce (error 804)"
     )
     remedy = f"remove {folder} from LD_LIBRARY_PATH and ld.so.conf.d"
     version = driver_version_in_name(name)
