@@ -55,7 +55,7 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
             of this machine then don't count, but the variables of the image do.
 
     Raises:
-        UsageError: ``root`` is neither a folder nor an image, or an archive of several.
+        UsageError: ``root`` is neither a folder nor an image, or is an archive of several images.
         UnreadableInput: the image can't be read.
     """
     with _machine(root) as (machine, unread):

@@ -23,7 +23,7 @@ def ptx_toolkit(isa: str) -> Release | None:
     No ptxas, nvJitLink or driver of an older release reads such PTX.
 
     Args:
-        isa: the version, as in ``.version`` of the text.
+        isa: the version, as the ``.version`` line of the PTX has it.
 
     Raises:
         UsageError: the argument is not a PTX version.

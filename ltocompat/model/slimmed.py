@@ -16,8 +16,8 @@ from ltocompat.model.verdict import Route, Verdict
 class RemovalReason(enum.StrEnum):
     """A reason why code was removed; each byte counts for one reason.
 
-    No GPU that works with the library's CPU uses an image for another CPU, and no known GPU uses an
-    unused image. A second copy follows an image for the same GPUs.
+    An image counts as for another CPU if no GPU that works with the library's CPU uses it, as
+    unused if no known GPU uses it, and as a second copy if it follows an image for the same GPUs.
     """
 
     OTHER_GPU = "other-gpu"

@@ -132,7 +132,7 @@ class System(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
-    """A deploy target; None means unknown.
+    """A deploy target; an attribute that is None is unknown.
 
     Attributes:
         name: its name in reports.

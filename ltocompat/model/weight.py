@@ -19,8 +19,8 @@ from ltocompat.model.signature import ModuleSignature
 class Waste(enum.StrEnum):
     """A reason why bytes could be saved; each byte counts for the first one that applies.
 
-    A copy has the bytes of an earlier image. No GPU that works with the library's CPU uses an image
-    for another CPU, and no known GPU uses an unused image.
+    A copy has the bytes of an earlier image. An image counts as for another CPU if no GPU that
+    works with the library's CPU uses it, and as unused if no known GPU uses it.
     """
 
     COPY_IN_ANOTHER_LIBRARY = "copy-in-another-library"
