@@ -325,7 +325,10 @@ def _blamed(said: str, tests: list[str], tree: Path) -> tuple[list[str], set[str
     """The tests that failed, or whose file can't be collected, and those that pytest finds not."""
     names = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
     failed = [test for test in tests if test in names or test.partition("::")[0] in names]
-    gone = re.findall(rf"^ERROR: not found: {re.escape(str(tree))}/(.*)$", said, re.MULTILINE)
+    gone = re.findall(
+        rf"^ERROR: (?:file or directory )?not found: (?:{re.escape(str(tree))}/)?(.*)$",
+        *(said, re.MULTILINE),
+    )
     return failed, {*gone}
 
 
@@ -359,11 +362,11 @@ def _git(*words: str) -> str:
 
 
 def copies(number: int, folder: Path) -> SimpleQueue[Path]:
-    """Trees of all tracked files, one for each process that tries mutants."""
-    tracked = _git("ls-files", "-z").split("\0")
+    """Trees of all files that Git doesn't ignore, one for each process that tries mutants."""
+    files = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     trees: SimpleQueue[Path] = SimpleQueue()
     for at in range(number):
-        for name in filter(None, tracked):
+        for name in (name for name in files if os.path.lexists(ROOT / name) and name):
             target = folder / str(at) / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)

@@ -295,8 +295,8 @@ THIRD: tuple[Bug, ...] = (
         "each long name of an archive copies the names behind it",
         "scales",
         _AR,
-        'names[offset : offset + 4096].split(b"\\n", 1)',
-        'names[offset:].split(b"\\n", 1)',
+        'names[offset : offset + 4096].partition(b"\\n")[0]',
+        'names[offset:].partition(b"\\n")[0]',
     ),
     bug(
         "the line of each kernel of PTX is looked for from the start",
