@@ -85,7 +85,7 @@ class Change(Struct, frozen=True):
 
     Attributes:
         kind: the kind of change, e.g. ``arch-lost``; one of ``KINDS``.
-        subject: the file, with its version; empty for the whole release, or the package.
+        subject: the file with its version, or the package; empty for the whole release.
         about: the kind of image (``sass``), the architecture (``sm_90``), or the package required.
         old: the values that only the old release has (``arch-lost``, ``makers``), or its value
             (floors, sizes).
