@@ -343,7 +343,7 @@ def _cubin(
     entry_arch = stored.entry.arch
     problems = [] if problem is None else [problem]
     if header.generation > 1 and header.arch.suffix and notes.toolkit is not None:
-        problems.append("e_flags of the cubin say a, which compilers from 13.0 on never write")
+        problems.append("its e_flags have suffix a, which compilers from 13.0 on never write")
     if entry_arch and entry_arch.number != header.arch.number:
         problems.append(f"its entry says {entry_arch}, but the cubin inside is for {header.arch}")
     own = entry_arch
