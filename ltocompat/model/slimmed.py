@@ -97,8 +97,8 @@ class CodeTally(Struct):
         images: number of removed images, by reason.
         sizes: bytes of the removed images, by reason, including headers and padding.
         left: reason -> number of unchanged modules, their bytes, the place of the first.
-        gpus: capability of a GPU that is not kept -> number of modules without code for it now,
-            number of modules with PTX for it instead of SASS.
+        gpus: by the capability of each GPU that is not kept: the number of modules that now have no
+            code for it, and the number of modules that now have PTX for it instead of SASS.
         stored: bytes of all device code before the change.
         zeros: bytes that are zeros now, at the old ends of regions.
         kept: number of images that stay in changed regions and were compared by SHA-256.
