@@ -423,6 +423,7 @@ const CONDITIONS = {
     const needed = Number(searchIndex.explain.floors[majorOf(cuda)] || branchOf(cuda) || 0);
     return Number(values.gpu_sm_branch || needed) < needed;
   },
+  "GPU is newer than the build": ({ build, gpu_sm_first }) => order(build || "99.9", gpu_sm_first || "0.0") < 0,
   removed: (values) => "symbol_last" in values,
   "another nvcc is used": ({ build, sm_first, sm_last }) =>
     order(sm_first || "99.9", build || "0.0") <= 0 && order(build || "0.0", sm_last || "99.9") <= 0,

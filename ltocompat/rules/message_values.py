@@ -340,6 +340,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "dropped": _dropped,
     "newer than the tool": lambda values: "sm_first" in values and not _dropped(values),
     "no driver for the GPU": _no_driver,
+    "GPU is newer than the build": lambda of: of.get("gpu_needs", "") == of.get("gpu_sm_first"),
     "removed": lambda values: "symbol_last" in values,
     "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
     "may be Zstandard": _may_be_zstandard,
