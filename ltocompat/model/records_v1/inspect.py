@@ -86,13 +86,18 @@ class Image(Record):
     flaws: tuple[str, ...] = ()
 
 
-@published(image.Module, "guarded", "uneven")
+@published(image.Module)
 class Module(Record):
     """A set of images, of which a driver or a linker picks one for a GPU.
 
     Attributes:
         registered: True if the CUDA runtime loads the module; null if unknown.
+        guarded: True if one image has no kernels, or kernels that only return, while kernels of
+            another image do more.
+        uneven: True if the images may have different kernels.
     """
+
+    guarded: bool = False  # older inspections have neither this nor the next
 
 
 @published(image.CudaLibrary)
