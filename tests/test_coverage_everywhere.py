@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import fatbin_writer as writer
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from samples import FOLDER
@@ -347,7 +347,9 @@ def test_a_kernel_that_only_returns_on_every_gpu_is_lost_where_there_is_none(
 ) -> None:
     """Not where a GPU gets it: launching it does the same there."""
     keys = {"on 80": ("sass", 80), "on 90": (kind, 90)}
-    drawn: list[Images] = [{keys[key]: works for key, works in m.items()} for m in modules]
+    made = [{keys[key]: works for key, works in m.items()} for m in modules]
+    assume(all(each.get(("sass", 90), True) is not None for each in made))  # no such sample
+    drawn: list[Images] = [*made]
     alone: Images = {("sass", 80): True}
     both: Images = {("sass", 80): True, (kind, 90): True}
     every = [*drawn, alone, alone, alone, alone, both]
