@@ -27,7 +27,8 @@ _STRAIGHT = str.maketrans(
 """Quotation marks as word processors set them, and punctuation as wide as a Chinese letter."""
 _ESCAPED = re.compile(r"\\(?:([nrt])|u([0-9a-fA-F]{4})|(['\"/\\]))")
 _BLANKS = {"n": "\n", "r": "\n", "t": " "}
-_JSON = re.compile(r"\s{0,20}[\[{\"]|.{0,4000}\\\"")
+# A path of Windows has a backslash before other letters, too.
+_JSON = re.compile(r"(?!.*[^\\]\\[^\"'/\\bfnrtux])(?:\s{0,20}[\[{\"]|.{0,4000}\\\")")
 _MARKDOWN = re.compile(r"\\([_*`>#~|-])")
 _UNESCAPED = re.compile(r"(?<!\\)[_*`]")
 """Markdown escapes all of these in a line; in a path of Windows others stand, too."""
