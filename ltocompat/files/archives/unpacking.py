@@ -86,13 +86,12 @@ def _decoded(
 
 def _deflate(source: Input, budget: Budget, magic: bytes | None) -> Iterator[bytes]:
     """Deflate, alone or with gzip's head and sums around it, by ISA-L."""
-    from isal import igzip_lib
+    from isal import igzip_lib as igzip
 
-    kind = igzip_lib.DECOMP_GZIP if magic else igzip_lib.DECOMP_DEFLATE
-    make = partial(igzip_lib.IgzipDecompressor, kind)
+    kind = igzip.DECOMP_GZIP if magic else igzip.DECOMP_DEFLATE
+    make = partial(igzip.IgzipDecompressor, kind)
     # Its annotations call the class of errors an instance.
-    error = cast("type[Exception]", igzip_lib.error)
-    return _decoded(source, budget, make, magic, "deflated", error)
+    return _decoded(source, budget, make, magic, "deflated", cast("type[Exception]", igzip.error))
 
 
 def _bzip2(source: Input, budget: Budget) -> Iterator[bytes]:
@@ -211,13 +210,13 @@ def inflated(data: bytes, size: int, budget: Budget) -> bytes | None:
     Raises:
         LimitExceeded: they are more than the limits allow.
     """
-    from isal import igzip_lib
+    from isal import igzip_lib as igzip
 
-    decoder = igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_DEFLATE)
+    decoder = igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
     try:
         # One byte more, so that a stream of just this size comes to its end.
         found = decoder.decompress(data, size + 1)
-    except cast("type[Exception]", igzip_lib.error):
+    except cast("type[Exception]", igzip.error):
         return None
     if len(found) != size or not decoder.eof or decoder.unused_data:
         return None
