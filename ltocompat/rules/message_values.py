@@ -381,7 +381,7 @@ _ASIDE = re.compile(r" ?(?<!\$)\(((?:[^()]|\([^()]*\))*)\)")
 _PARTED = r"; (?:or )?|, or |, and |\. (?=[A-Z])"
 _WHOLE = r"""\((?:[^()]|\([^()]*\))*\)|(?<=[ =(])'[^']*'|(?<=[ =(])"[^"]*\""""
 _CLAUSE = re.compile(rf"((?:{_WHOLE}|(?!{_PARTED})(?:.|\n))+)({_PARTED}|$)")
-_LEADS = re.compile(r"^(?:[Ee]lse|or|and|then),? ")
+_LEADS = re.compile(r"^(?:[Ee]lse|[Oo]r|[Tt]hen|and),? ")
 
 
 def _own(text: str, alien: str) -> str:
