@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from container_images_made import docker_archive, layer_of
@@ -22,9 +23,12 @@ from samples import FOLDER
 from test_reading_at_its_bounds import FATBIN, SECTION, ar_of
 
 from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredModule
+from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.model.image import Skipped
-from ltocompat.model.limits import MIB, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
 from ltocompat.model.location import Location
+from ltocompat.scan import describe
 from ltocompat.scan.walk import ScanSettings, files, records_of_view
 
 CUBIN = (FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin").read_bytes()
@@ -122,6 +126,30 @@ def test_a_limit_is_the_most_that_is_read(limit: str, data: bytes, size: int) ->
     assert read(data, **{limit: size}) == read(data, **{limit: 1000 * size})
     records = read(data, **{limit: size - 1})
     assert limit in {record.limit for record in records if isinstance(record, Skipped)}
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+@pytest.mark.parametrize("left", range(0, 3 * len(CUBIN) + 2, len(CUBIN) // 2))
+def test_a_limit_does_not_depend_on_what_was_read_before(compression: str, left: int) -> None:
+    """A cubin that is remembered takes as much of the limits as one that is read."""
+    packed = EntrySpec(KINDS["sass"], CUBIN, compression=compression)
+    data = region([entry(packed)] * 3)
+    remembered: dict[object, object] = {}
+    with mock.patch.object(describe, "_known", remembered):
+        fresh = problems_with(data, left)
+        problems_with(data, 3 * len(CUBIN))
+        assert remembered  # or there is nothing to compare
+        assert problems_with(data, left) == fresh
+    assert [bool(each) for each in fresh] == [n * len(CUBIN) > left for n in (1, 2, 3)]
+
+
+def problems_with(data: bytes, left: int) -> list[tuple[str, ...]]:
+    """What is told of each image of a file of which so many bytes more may be decoded."""
+    budget = Budget(decoded=DEFAULT_LIMITS.total_bytes - left)
+    (stored,) = FatbinWalk(ByteView.of(data), Location("x"), None, budget)
+    assert isinstance(stored, StoredModule)
+    module, _ = describe.describe_module(stored, describe.ReadOptions())
+    return [image.problems for image in module.images]
 
 
 def read(data: bytes, **limits: int) -> list[object]:

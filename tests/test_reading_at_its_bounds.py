@@ -233,7 +233,7 @@ def test_a_frame_that_is_not_as_long_as_its_entry_says_is_never_complete(
     declared = len(data) + off
     frame = zstandard.ZstdCompressor(write_content_size=False).compress(data)
     prefix = Payload(ByteView.of(frame), Compression.ZSTD, declared, Budget()).prefix()
-    with mock.patch.object(codec, "_WHOLE", 0):
+    with mock.patch.object(codec, "DECODED_AS_WHOLE", 0):
         try:
             for step in sorted(steps):
                 prefix.grow(step)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
 
-# Frames up to this size are decoded in one call, which is cheaper than a stream for each.
-_WHOLE = 128 << 10
+DECODED_AS_WHOLE = 128 << 10
+"""Bytes up to which a frame is decoded in one call, which is cheaper than a stream for each."""
 # The first blocks of most frames are shorter than a read of a prefix.
 _FIRST_READ = 8 << 10
 READ = 256 << 10
@@ -129,7 +129,7 @@ class Prefix(Struct, weakref=True):
 
     def _decode(self, size: int) -> None:
         payload, stored = self._payload, self._payload.stored
-        whole = payload.declared is not None and payload.declared <= max(size, _WHOLE)
+        whole = payload.declared is not None and payload.declared <= max(size, DECODED_AS_WHOLE)
         if payload.compression is Compression.LZ4:
             self.data, self.complete = _lz4(payload), True
         elif whole:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.codec import Prefix
+from ltocompat.files.codec import DECODED_AS_WHOLE, Prefix
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images import ltoir, ptx
 from ltocompat.files.images.cubin import (
@@ -241,7 +241,7 @@ _known: dict[tuple[bytes, Image, ReadOptions], Image] = {}
 
 
 def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
-    """Read a cubin; a small one as equal ones were read.
+    """Read a cubin; a small one as equal ones were read, at what that took of the limits.
 
     Linkers repeat small cubins hundreds of times: of those of libcublasLt 13.1, one in four
     differs. Larger ones hardly repeat, and comparing their bytes takes longer.
@@ -249,12 +249,16 @@ def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
     payload = stored.payload
     packed = payload.compression is not Compression.NONE
     limited = payload.budget.limits is not DEFAULT_LIMITS
-    if payload.stored.size > _REPEATED or limited or not packed:
+    decoded = payload.declared
+    large = payload.stored.size > _REPEATED or decoded is None or decoded > DECODED_AS_WHOLE
+    if large or limited or not packed:
         return _read_sass(stored, detail)
     entry = replace(stored.entry, place=_ANYWHERE, stored_size=None)
     key = payload.stored.all(), entry, detail
     image = _known.get(key)
-    if image is None:
+    if image is not None:
+        payload.budget.spend(_cubin_size(stored))  # what reading it took
+    else:
         if len(_known) >= _MOST_REMEMBERED:
             _known.clear()
         image = _known[key] = _read_sass(stored, detail)
