@@ -33,8 +33,9 @@ from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import floor_moves
 from ltocompat.commands.comparison.saved import records as saved_records
+from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.diff import BREAKING, Metadata
-from ltocompat.model.image import HostBinary, Module, Record
+from ltocompat.model.image import CudaLibrary, HostBinary, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.records_v1.inspect import Inspect
 from ltocompat.model.requirement import NO_NVJITLINK, LinkerFloor, Required, Service
@@ -43,6 +44,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Options
 from ltocompat.report.verbs.inspect import REPORT as INSPECTION
+from ltocompat.scan.summarize import SummaryBuilder
 
 SAXPY = FOLDER / "objects" / "libsaxpy.so"
 AXPY = FOLDER / "objects" / "libaxpy.a"
@@ -231,16 +233,9 @@ def test_a_saved_inspection_says_the_same_of_every_sample(tmp_path: Path, sample
 
 
 def signatures(records: Iterable[Record | None]) -> list[ModuleSignature]:
-    """All that verdicts rest on of images; nothing reads the version of LTO-IR's debug metadata."""
+    """All that verdicts rest on of images."""
     modules = (record for record in records if isinstance(record, Module))
-    found = []
-    for each in map(module_signature, modules):
-        images = (
-            replace(image, ltoir=image.ltoir and replace(image.ltoir, debug=None))
-            for image in each.images
-        )
-        found.append(replace(each, images=tuple(images)))
-    return found
+    return [module_signature(without_debug(each)) for each in modules]
 
 
 @pytest.mark.slow
@@ -250,6 +245,69 @@ def test_a_saved_inspection_keeps_every_fact_on_which_verdicts_rest() -> None:
         text = written("json", INSPECTION, records, Options(kernels=True))
         document = msgspec.json.decode(text, type=Inspect)
         assert signatures(saved_records(document, sample.name)) == signatures(records), sample.name
+
+
+@functools.cache
+def sample_modules() -> tuple[Module, ...]:
+    """Relocatable SASS with LTO-IR, and with PTX."""
+    paths = (FOLDER / "objects" / "nvcc-13.5-lto+sass.o", AXPY)
+    records = (record for path in paths for record in ltocompat.inspect(path, kernels=True))
+    return tuple(without_debug(each) for each in records if isinstance(each, Module))
+
+
+def without_debug(module: Module) -> Module:
+    """A module without the version of LTO-IR's debug metadata, which nothing reads."""
+    images = (
+        replace(image, ltoir=image.ltoir and replace(image.ltoir, debug=None))
+        for image in module.images
+    )
+    return replace(module, images=tuple(images))
+
+
+LINKER = CudaLibrary("libnvJitLink", "opened", "libnvJitLink.so.12", None, "name")
+
+
+@st.composite
+def members_of_a_wheel(draw: st.DrawFn) -> list[Record]:
+    """Host files, each behind its modules."""
+    records = list[Record]()
+    names = ("x_cu12.so", "x_cu13.so", "cu12/y.so", "cu13/y.so", "a.o", "b.dll")
+    images = 0
+    for name in draw(st.lists(st.sampled_from(names), unique=True)):
+        place = Location("x.whl", (name,))
+        modules = draw(st.lists(st.sampled_from(sample_modules()), max_size=2))
+        records += [replace(each, place=place.at(at)) for at, each in enumerate(modules)]
+        images += sum(len(each.images) for each in modules)
+        host = HostBinary(
+            place=place,
+            format="PE" if name.endswith("dll") else "ELF",
+            machine="x86-64",
+            type="object" if name.endswith(".o") else "shared library",
+            libraries=draw(st.sampled_from([(), (LINKER,)])),
+            soname=draw(st.sampled_from([None, "libcuda.so.1", "libcufft.so.11"])),
+            needed=draw(st.sampled_from([(), ("x_cu12.so",)])),
+            exports=draw(st.sampled_from([(), ("run",)])),
+        )
+        records.append(host)
+    found = sum(isinstance(record, Module) for record in records)
+    return [*records, Artifact("x.whl", 1, found, images, 0)]
+
+
+def summary_of(records: Iterable[Record | None]) -> ArtifactSummary:
+    builder = SummaryBuilder(apart=False)
+    for record in records:
+        if record is not None:
+            builder.take(record)
+    found = builder.summary("x.whl")
+    return replace(found, hosts=sorted(found.hosts, key=lambda host: str(host.place)))
+
+
+@given(members_of_a_wheel())
+def test_a_saved_inspection_keeps_every_host_on_which_verdicts_rest(records: list[Record]) -> None:
+    """Law 10, of packages: objects with device code, variants, libraries of a driver."""
+    text = written("json", INSPECTION, records, Options(kernels=True, named=frozenset({"x.whl"})))
+    document = msgspec.json.decode(text, type=Inspect)
+    assert summary_of(saved_records(document, "x.whl")) == summary_of(records)
 
 
 _SMALL = [s.path for s in samples.ALL if 0 < s.path.stat().st_size < 32 << 10]

@@ -183,7 +183,7 @@ def test_more_skipped_places_than_the_limit_are_counted() -> None:
     assert (len(artifact["skipped"]), artifact["skipped_left_out"]) == (10_000, 5)
 
 
-def test_members_of_an_archive_are_listed_when_their_linker_needs_something() -> None:
+def test_host_files_in_an_archive_are_listed_with_what_their_linker_needs() -> None:
     archive = Location("libx.a")
     module = Module(archive.member("b.o").at(64), None, None, ())
     records: list[Record] = [
@@ -200,7 +200,8 @@ def test_members_of_an_archive_are_listed_when_their_linker_needs_something() ->
     ]
     artifact = valid_json(written("json", REPORT, records))["artifacts"][0]
     assert artifact["host"] is None
-    assert [member["place"] for member in artifact["members"]] == ["libx.a::b.o"]
+    needed = {each["place"]: each["undefined_registrations"] for each in artifact["members"]}
+    assert needed == {"libx.a::a.o": [], "libx.a::b.o": ["__fatbinwrap_b"]}
     assert table(iter(records)) == (
         "libx.a (9 B; 2 host files; ELF object, x86-64): 1 module, 0 images\n"
         "host needs:\n"

@@ -94,7 +94,7 @@ def _artifact(value: v1.Artifact) -> Iterator[Record | None]:
             yield hosts.pop(inside)  # a host follows its modules
         inside = around
         yield module
-    yield from hosts.values()
+    yield from sorted(hosts.values(), key=lambda host: host.place != inside)  # that of the last one
     for skipped in value.skipped:
         yield project(Skipped, skipped)
     if value.skipped_left_out:

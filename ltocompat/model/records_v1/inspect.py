@@ -107,17 +107,18 @@ class Library(Record):
     how: Annotated[str, one_of("needed", "opened", "static")]
 
 
-@published(
-    image.HostBinary, "place", "soname", "needed", "runpath", "debug_size", "exports", "unversioned"
-)
+@published(image.HostBinary, "place", "runpath", "debug_size", "unversioned")
 class Host(Record):
     """A host file, and what its device link needs.
 
     Attributes:
+        soname: The file name that a library gives itself.
+        needed: File names of all libraries that the loader loads with it.
+        exports: Exported names, if the file name contains a version of CUDA.
         ptx_texts: PTX text in the data of the file, which is not checked.
     """
 
-    ptx_texts: tuple[str, ...] = ()
+    soname: str | None = None  # older inspections lack it, and what follows it
 
 
 class Member(Host):
@@ -131,7 +132,7 @@ class Artifact(Record):
 
     Attributes:
         host: The file as a host file; null if it is not one.
-        members: Members of an archive that need something for their device link.
+        members: Libraries and programs inside an archive, and objects that a device link needs.
         size: Bytes of the file; null if reading stopped early.
         complete: True if the file was read to its end.
     """

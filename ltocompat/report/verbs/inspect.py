@@ -315,10 +315,7 @@ class _Held(Struct):
             self.skipped.add(project(base.Skipped, record))
         elif not record.place.members:
             self.host = project(v1.Host, record)
-        elif (
-            any((record.undefined_registrations, record.nvjitlink_imports, record.libraries))
-            or record.ptx_texts
-        ):
+        else:
             self.members.add(project(v1.Member, record))
 
     def end(self, closing: Artifact | None) -> str:
