@@ -13,19 +13,27 @@ from elf_writer import (
     DT_RELASZ,
     ET_DYN,
     ET_REL,
+    REGION,
+    RELA,
+    STRTAB,
+    SYMTAB,
     X86_64,
     Part,
     addends_in_place,
     elf,
     linked,
     object_file,
+    symbol,
     two_device_links,
+    wrapper,
 )
 from samples import FOLDER
 
 from ltocompat import inspect
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.objects import libraries, read_host
+from ltocompat.files.objects.elf import read_tables
+from ltocompat.files.objects.elf_symbols import symbol_tables
 from ltocompat.files.objects.host_file import ObjectFile
 from ltocompat.files.objects.libraries import is_plain_object
 from ltocompat.model.errors import LimitExceeded, LtocompatError
@@ -42,6 +50,27 @@ def read(data: bytes, budget: Budget | None = None) -> ObjectFile:
 @pytest.mark.parametrize("packed", [True, False], ids=["RELR", "REL"])
 def test_addends_in_place_are_read(*, packed: bool) -> None:
     assert read(addends_in_place(packed=packed)).registration().registered(0x200) is True
+
+
+@pytest.mark.parametrize("strings", [b"", b"\0", b"\0text\0"])
+def test_symbols_that_a_relocation_counts_in_need_no_names(strings: bytes) -> None:
+    """An empty table of strings is allowed (gABI, "String Table"), as is one of symbols."""
+    rows = symbol(0, 0, 0, 0) + symbol(0, 3, 1, 0)
+    parts = [
+        Part("__nv_relfatbin", REGION * 2),
+        Part(".nvFatBinSegment", wrapper(0), flags=3),
+        Part(".rela.nvFatBinSegment", struct.pack("<QQq", 8, 1 << 32 | 1, 16), RELA, 0, 5, 2),
+        Part(".empty", b"", SYMTAB, 0, 6),
+        Part(".symtab", rows, SYMTAB, 0, 6),
+        Part(".strtab", strings, STRTAB, 0),
+        Part(".rodata", b"these aren't strings"),
+    ]
+    data = elf(parts, ET_REL)
+    assert read(data).registration().registered(0x210) is True
+    tables = read_tables(ByteView.of(data), Budget())
+    assert tables is not None
+    (table,) = symbol_tables(tables)
+    assert [table.name_of(place) for place in (0, 6, 7)] == ["", "", ""]
 
 
 def test_the_size_of_a_data_symbol_is_found_by_its_file_offset() -> None:

@@ -6,6 +6,7 @@ What is expected is counted here in bytes, never taken from the reader.
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -597,9 +598,11 @@ TEXT_80, TEXT_90 = (
 def test_a_module_is_uneven_whose_images_may_differ_in_kernels(
     specs: list[EntrySpec], *, uneven: bool
 ) -> None:
-    """PTX for an architecture that has no SASS, or SASS with other names."""
-    (module, *_) = _records(region([entry(spec) for spec in specs]))
-    assert module.uneven is uneven
+    """PTX for an architecture that has no SASS, or SASS with other names; no compiler writes many."""
+    for more in (0, 1):
+        with mock.patch.object(describe, "MANY", len(specs) + more):
+            (module, *_) = _records(region([entry(spec) for spec in specs]))
+        assert module.uneven is (uneven and more == 1)
 
 
 @pytest.mark.parametrize("off", [-1, 0, 0xFFF, 0x1000])
@@ -656,19 +659,40 @@ def test_a_text_of_a_windows_image_ends_with_its_section_at_most(last: int) -> N
 
 
 @pytest.mark.parametrize("many", [2, 3])
-@pytest.mark.parametrize(("larger", "found"), [(1.4, []), (1.6, [0])])
+@pytest.mark.parametrize(("larger", "found"), [(1.4, []), (1.5, []), (1.6, [0])])
 def test_a_cubin_is_hollow_beside_one_that_is_half_as_large_again(
     larger: float, found: list[int], many: int
 ) -> None:
     """Whose kernels only return; of a module of very many nobody asks."""
-    whole = CUBIN.ljust(int(larger * len(CUBIN)), b"\0")
+    whole = EntrySpec(
+        KINDS["sass"], CUBIN.ljust(int(larger * len(CUBIN)), b"\0"), compression="zstd"
+    )
     returns = EntrySpec(KINDS["sass"], hollow(CUBIN), sm=75)
-    data = region([entry(returns), entry(EntrySpec(KINDS["sass"], whole))])
+    data = region([entry(returns), entry(whole)])
     (module,) = stored_in_file(ByteView.of(data), Location("x"), ScanSettings())
     assert isinstance(module, StoredModule)
     with mock.patch.object(describe, "MANY", many):
         assert describe.hollow_cubins(module.images, [0, 1]) == (found if many > 2 else [])
         assert describe.hollow_cubins(module.images, [1]) == []
+
+
+@pytest.mark.parametrize("remembered", [1, 2])
+@pytest.mark.parametrize("larger", [0, 1])
+def test_a_small_cubin_is_read_once_as_long_as_it_is_remembered(
+    remembered: int, larger: int
+) -> None:
+    """A linker repeats it, compressed; others may lie between."""
+    specs = [replace(OF_80, compression="zstd", options=text) for text in ("-g", "")] * 2
+    (stored,) = struct.unpack_from("<I", entry(specs[0]), PLACES["compressed"][0])
+    with (
+        mock.patch.object(describe, "_REPEATED", stored - larger),
+        mock.patch.object(describe, "_MOST_REMEMBERED", remembered),
+        mock.patch.object(describe, "_known", {}),
+        mock.patch.object(describe, "_read_sass", wraps=describe._read_sass) as read,  # noqa: SLF001
+    ):
+        (module, *_) = _records(region([entry(spec) for spec in specs]))
+    assert len({image.kernel_set for image in module.images}) == 1
+    assert read.call_count == (2 if remembered == 2 and not larger else 4)
 
 
 @pytest.mark.parametrize("more", range(9))

@@ -81,7 +81,8 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
     """
     skipped: list[Skipped] = []
     rest, count = iter(module.images), len(module.images)
-    images: list[Image] | ImageTable = [] if count < MANY else ImageTable()
+    few = count < MANY  # no compiler writes so many
+    images: list[Image] | ImageTable = [] if few else ImageTable()
     for number, stored in enumerate(rest):
         with watched(stored.payload.budget):
             image, unread = describe(stored, detail)
@@ -96,10 +97,10 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
         if unread is not None:
             skipped.append(unread)
     found = tuple(images) if isinstance(images, list) else images
-    few = images if count < MANY else ()  # no compiler writes so many
-    sets = {each.kernel_set for each in few if each.kind is ImageKind.SASS}
+    compared = images if few else ()
+    sets = {each.kernel_set for each in compared if each.kind is ImageKind.SASS}
     sass, ptx_archs = (
-        {each.arch and each.arch.number for each in few if each.kind is kind}
+        {each.arch and each.arch.number for each in compared if each.kind is kind}
         for kind in (ImageKind.SASS, ImageKind.PTX)
     )
     uneven = count > 1 and (len(sets) > 1 or not ptx_archs <= sass)

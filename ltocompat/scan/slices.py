@@ -153,7 +153,7 @@ class SlicedFile(Struct, Generic[T], frozen=True):
             nearest = bisect_left(regions, wanted)
             region = regions[nearest] if nearest < len(regions) else size
             latest = wanted + step // 2
-            if latest < region and nearest:  # what is cut off a region is read twice
+            if nearest:  # what is cut off a region is read twice
                 latest = max(latest, self._end_of(regions[nearest - 1]))
             found.add(min(region, latest, size))
         return sorted(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from unittest import mock
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
@@ -123,6 +124,20 @@ def test_limits_count_over_all_slices(data: bytes, cuts: list[int], decoded: int
     expected = whole(data, limits)
     file, parts = sliced(data, limits), spans(data, cuts)
     assert list(file.joined(parts, map(file.read, parts))) == expected
+
+
+@pytest.mark.parametrize("less", [0, 1])
+def test_what_a_slice_has_within_the_limits_is_not_read_again(less: int) -> None:
+    """Of bytes that are decoded, and of places that can't be read."""
+    limits = Limits(total_bytes=2 * 3240 - less)
+    file, parts = sliced(TWICE, limits), spans(TWICE, [len(TWICE) // 2])
+    read = [file.read(part) for part in parts]
+    walk = FatbinWalk.until
+    with mock.patch.object(FatbinWalk, "until", side_effect=walk, autospec=True) as again:
+        list(file.joined(parts, read))
+    assert [call.args[1] for call in again.call_args_list] == [len(TWICE)] * less
+    broken = region([entry(EntrySpec(KINDS["sass"], b"x" * 64))]) * 3
+    assert (sliced(broken, Limits(skipped=3 - less)).read((0, len(broken))) is None) == (less == 1)
 
 
 def test_no_time_is_told_as_by_one_process() -> None:

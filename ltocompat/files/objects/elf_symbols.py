@@ -72,7 +72,8 @@ class SymbolTable(Struct, frozen=True):
 
     def name_of(self, place: int) -> str:
         """The name at a place in the table of strings."""
-        return short_text(self.view, self.strings + place, self.budget.limits.text_bytes)
+        limit = min(self.budget.limits.text_bytes, max(0, self.strings_size - place))
+        return short_text(self.view, self.strings + place, limit)
 
     def _pieces(self) -> Iterator[bytes]:
         """The table in windows of whole symbols."""
@@ -146,7 +147,7 @@ def symbol_tables(tables: ElfTables) -> list[SymbolTable]:
                 found.append(_clipped(tables, *parts))
     if not found and (dynamic := _dynamic_table(tables)):
         found.append(dynamic)
-    return [table for table in found if table.size > 0 and table.strings_size > 0]
+    return [table for table in found if table.size]
 
 
 def dynamic_symbols(tables: ElfTables, found: Iterable[SymbolTable]) -> SymbolTable | None:
