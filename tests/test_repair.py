@@ -144,6 +144,29 @@ def test_what_is_mended_is_gone_and_nothing_is_new(
     assert Path(str(again.output)).read_bytes() == new.read_bytes()
 
 
+@needs_gcc
+@pytest.mark.parametrize("marker", ["", ' ; extra == "gpu"'])
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("nvidia-cuda-runtime-cu11", False),
+        ("nvidia-cuda-runtime>=13,<14", False),
+        ("cuda-toolkit[cudart]==13.*", True),
+    ],
+)
+def test_the_right_runtime_comes_in_place_of_another_and_where_that_was_asked_for(
+    tmp_path: Path, line: str, marker: str, *, kept: bool
+) -> None:
+    """An extra asks for it, or all; a line about a whole toolkit brings more, and stays."""
+    host = library(tmp_path, needs=NEEDED[:1], runpath=WAYS[0])
+    old = wheel(tmp_path, {PLACE: host}, [line + marker], extras=["gpu"])
+    (repaired,) = ltocompat.repair(recorded(old), output=tmp_path / "new")
+    assert repaired.output is not None
+    (text,) = (data for name, data in read(Path(repaired.output)).items() if "METADATA" in name)
+    lines = email.message_from_bytes(text).get_all("Requires-Dist")
+    assert lines == [line + marker] * kept + [f"nvidia-cuda-runtime-cu12>=12,<13{marker}"]
+
+
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel with an empty element of RUNPATH, and one requirement too few."""

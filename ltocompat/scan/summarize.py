@@ -18,7 +18,6 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.image import Artifact, HostBinary, ImageLayer, Module, Origin, Record, Skipped
 from ltocompat.model.signature import module_signature
 from ltocompat.model.trial_answer import Trials
-from ltocompat.scan.variants import find_variants
 
 _Groups = dict[tuple[object, ...], ModuleGroup]
 _MOST_SKIPPED = 20
@@ -85,7 +84,11 @@ class SummaryBuilder(Struct, kw_only=True):
             _grouped(found) if self.apart and not apart else list(found.values())
             for found in (self._groups, self._of_tests, self._device_runtime, self._of_driver)
         )
-        variants = find_variants(self._hosts)
+        variants: tuple[Variant, ...] = ()
+        if self._hosts:  # a fatbin has none
+            from ltocompat.scan.variants import find_variants
+
+            variants = find_variants(self._hosts)
         if not all(variant.pattern for variant in variants) and any(
             group.count != len(group.places) for group in self._groups.values()
         ):
