@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import errno
 import gzip
 import io
@@ -11,27 +12,37 @@ import struct
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
+from unittest import mock
 
 import pytest
 import zstandard
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.version import Version
 from samples import FOLDER
+from verdict_values import PROD, result
 
 import ltocompat
+from ltocompat.commands import link, matrix
+from ltocompat.commands.comparison import release_side
 from ltocompat.commands.comparison.requirement_changes import _Floor
-from ltocompat.commands.files_at_fault import _holds, _packages_of, _targets
+from ltocompat.commands.diff import _roots
+from ltocompat.commands.files_at_fault import _holds, _of_result, _packages_of, _targets
 from ltocompat.commands.init import _Drafting
 from ltocompat.commands.link import _reason
-from ltocompat.commands.options import CheckOptions, RequireOptions
+from ltocompat.commands.losses import with_losses
+from ltocompat.commands.options import CheckOptions, LinkOptions, RequireOptions
 from ltocompat.commands.policy.draft import DraftTarget
+from ltocompat.commands.policy.extent import _asks_no_more
+from ltocompat.commands.policy.keys import _brief
 from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.commands.require import _system
 from ltocompat.commands.selftest import linker_error
 from ltocompat.commands.survey.run import _Run
 from ltocompat.commands.trials import Trials
 from ltocompat.commands.weigh import demangled
+from ltocompat.facts.gpus import sms
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import tileir
@@ -39,12 +50,13 @@ from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.files.objects.relocations import RelocationTable, relocations_at
 from ltocompat.files.output import _overwrite
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.errors import Malformed, UnreadableInput
-from ltocompat.model.image import Compression, Module, Skipped
+from ltocompat.model.errors import Malformed, UnreadableInput, UsageError
+from ltocompat.model.image import Compression, ImageKind, Module, Skipped
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.linker import Tool
+from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import OTHER_VARIANT, Loss, Verdict
 from ltocompat.scan import parallel, slices, workers
 from ltocompat.scan.parallel import _for_us, _size
 from ltocompat.scan.sources import opened_file, source_names
@@ -464,3 +476,134 @@ def test_a_file_that_cannot_be_looked_into_may_hold_a_name(tmp_path: Path) -> No
         True,
         False,
     ]
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_init_tries_links_where_they_leave_no_more_to_ignore(more: int) -> None:
+    first, static, proved = (
+        DraftTarget(DriverVersion((570, 124, 6)), ignored=cast("Any", tuple(range(number))))
+        for number in (0, 2, 2 + more)
+    )
+    drafts = iter((static, proved))
+    drafting: Any = SimpleNamespace(
+        _passed=lambda *_: next(drafts),
+        _trial_decides=lambda *_: True,
+        _tried=lambda _: [SimpleNamespace(architectures=frozenset(), links=False)],
+        today=dt.date(2026, 11, 1),
+        _path="",
+    )
+    with mock.patch("ltocompat.commands.init._first_target", return_value=first):
+        found = _Drafting.target(drafting, ())
+    assert found is (static if more > 0 else proved)
+
+
+VERSIONS = st.lists(st.integers(0, 3), min_size=1, max_size=4)
+
+
+@given(st.sampled_from(["driver", "nvJitLink"]), VERSIONS, VERSIONS)
+def test_an_older_version_of_the_same_part_asks_no_more(
+    part: str, now: list[int], then: list[int]
+) -> None:
+    texts = [f"nvJitLink {'.'.join(map(str, now))}", f"{part} {'.'.join(map(str, then))}"]
+    older = Version(texts[0].split()[1]) <= Version(texts[1].split()[1])
+    assert _asks_no_more(*texts) == (older and part == "nvJitLink")
+
+
+def test_a_text_is_about_no_gpu_that_is_no_deploy_target() -> None:
+    """Such as a Fermi, sm_20."""
+    assert _targets({"sm": "20"}) == _targets({"gpu_sm": "21"}) == ()
+    for row in sms():
+        for suffix in ("", "a"):
+            assert _targets({"sm": f"{row.number}{suffix}"}) == (f"gpu=sm_{row.number}{suffix}",)
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_text_has_reasons_where_a_file_is_not_sound(verdict: Verdict) -> None:
+    """The first rule comes first; then the worse finding does."""
+    findings = [
+        SimpleNamespace(rule=rule, verdict=worst, example=None, message=rule)
+        for rule, worst in (("B-1", Verdict.FAIL), ("A-1", Verdict.JIT), ("A-1", Verdict.UNKNOWN))
+    ]
+    result: Any = SimpleNamespace(findings=findings, verdict=verdict, path="x")
+    found = sorted(_of_result(result, ("A-1", "B-1", "C-1")))
+    told = [reason for _, _, reason in found]
+    expected = ["A-1 (A-1)", "A-1 (A-1)", "B-1 (B-1)"]
+    assert told == (expected if verdict > Verdict.OK else [])
+    assert [rank for rank, *_ in found] == sorted({rank for rank, *_ in found})
+
+
+@pytest.mark.parametrize(
+    ("paths", "roots"),
+    [
+        ([], []),
+        (["/x/a"], ["/x/a"]),
+        (["/x/a", "/x/b"], ["/x"]),
+        (["/x/a", "/x/b/c", "/x/d"], ["/x"]),
+        (["/x/a", "b"], []),
+    ],
+)
+def test_the_files_of_a_side_are_named_from_the_folder_that_they_share(
+    paths: list[str], roots: list[str]
+) -> None:
+    assert _roots(paths) == roots
+
+
+@pytest.mark.parametrize("values", [2, 3])
+def test_as_many_values_of_a_file_are_compared_as_there_may_be(
+    values: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_side, "_MOST_VALUES", 2)
+    file = release_side.File(Location("x"))
+    for value in [*"abc"[:values], "a"]:
+        file.note("imports", "", value, Location("x"))
+    assert [*file.values["imports", ""]] == ["a", "b"]
+    assert [*file.cut] == ["imports"] * (values > 2)
+
+
+def test_names_of_kernels_are_kept_while_there_is_room_and_all_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(release_side, "_MOST_NAME_BYTES", 3)
+    image: Any = SimpleNamespace(kernels=("one", "two"), kind=ImageKind.PTX)
+    side = release_side.Side("x", ["x"], Limits(symbols=2), names=True, saved=False)
+    file = release_side.File(Location("x"))
+    side._kernels(image, file)  # noqa: SLF001 - a file with so many names is large
+    assert [*file.kernels[ImageKind.PTX].values()] == ["one", ""]
+    assert not side.overflowed
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_one_linker_writes_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(link, "_linkers", lambda *_, **__: [SimpleNamespace()] * number)
+    monkeypatch.setattr(link, "_together", lambda *_, output: iter([output]))
+    place = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
+    output: Any = tmp_path / "x.cubin"
+    options = LinkOptions((place,), arch="sm_90", output=output)
+    with contextlib.ExitStack() as stack:
+        if number > 1:
+            stack.enter_context(pytest.raises(UsageError, match="name only one"))
+        assert [*link.run(options)] == [output]
+
+
+def test_a_matrix_begins_where_minor_version_compatibility_of_cuda_12_does() -> None:
+    """Source: CUDA Compatibility guide, table 1: 525.60.13 or newer."""
+    assert next(each.name for each in matrix._driver_targets()) == "525"  # noqa: SLF001
+
+
+@pytest.mark.parametrize("length", [57, 58, 59])
+def test_a_long_value_of_a_policy_is_cut_in_its_message(length: int) -> None:
+    """To 60 characters, with its quotes."""
+    value = "x" * length
+    assert _brief(value) == (f"'{value}'" if length < 59 else f"'{'x' * 57}..")
+
+
+@pytest.mark.parametrize("verdict", [each for each in Verdict if each > Verdict.NOT_FOR_GPU])
+@pytest.mark.parametrize("forgiven", ["", OTHER_VARIANT])
+def test_a_target_loses_what_fails_or_may_fail(verdict: Verdict, forgiven: str) -> None:
+    """But for a variant beside one that works."""
+    of_package = result(verdict, PROD, forgiven=forgiven, distribution="torch 2.9")
+    losses = [each for each in with_losses([PROD, of_package]) if isinstance(each, Loss)]
+    lost = verdict in (Verdict.UNKNOWN, Verdict.FAIL) and not forgiven
+    assert [(each.verdict, each.packages) for each in losses] == [(verdict, ("torch",))] * lost

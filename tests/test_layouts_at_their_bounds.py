@@ -598,7 +598,7 @@ TEXT_80, TEXT_90 = (
 def test_a_module_is_uneven_whose_images_may_differ_in_kernels(
     specs: list[EntrySpec], *, uneven: bool
 ) -> None:
-    """PTX for an architecture that has no SASS, or SASS with other names; no compiler writes many."""
+    """PTX for an architecture without SASS, or SASS with other names; of very many nobody asks."""
     for more in (0, 1):
         with mock.patch.object(describe, "MANY", len(specs) + more):
             (module, *_) = _records(region([entry(spec) for spec in specs]))

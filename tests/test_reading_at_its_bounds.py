@@ -654,6 +654,16 @@ def test_names_are_read_no_further_than_to_the_last_module(
     assert len(met) == number
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_batch_has_no_more_records_than_fit_into_it(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(walk, "_BATCH", most)
+    place = Location("x.fatbin")
+    found = walk.batches_of_view(ByteView.of(FATBIN * 3), place, ScanSettings())
+    assert [len(batch.modules) for batch in found] == [[1, 1, 1, 0], [2, 1], [3, 0]][most - 1]
+
+
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_two_processes_are_enough_to_share_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int

@@ -106,7 +106,8 @@ def test_files_that_differ_in_their_version_of_cuda_are_variants(
 ) -> None:
     common = host("x/_core.so", "PyInit__core", needs=("libcudart.so.12",))
     of_tags = [host(shape.format(tag), "run", f"of_cu{tag}", "_Zonly" + tag) for tag in tags]
-    assert versions(*of_tags, common) == expected
+    alone = host("y/liby_cuda118.so", "go")  # which is no choice
+    assert versions(*of_tags, common) == versions(*of_tags, common, alone) == expected
 
 
 @pytest.mark.parametrize(("shape", "tags", "expected"), [SUFFIX, FOLDERS])

@@ -38,6 +38,20 @@ def children() -> set[int]:
     return {child.pid for child in psutil.Process().children()}
 
 
+@pytest.fixture
+def in_time() -> Iterator[None]:
+    """Who waits for ever fails."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize("number", [1, 2, 5, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", [None, NUMBERS[::-1]])
 def test_answers_come_in_order(number: int, order: list[int] | None) -> None:
@@ -64,7 +78,13 @@ def test_what_goes_wrong_in_a_worker_is_left_to_its_parent() -> None:
     assert found == [None if item % 4 == 0 else 1 // (item % 4) for item in NUMBERS]
 
 
-def test_a_worker_that_dies_leaves_what_it_had_to_its_parent() -> None:
+@pytest.mark.usefixtures("in_time")
+@pytest.mark.parametrize("kept", [0, 1 << 20])
+def test_a_worker_that_dies_leaves_what_it_had_to_its_parent(
+    kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_MOST_KEPT", kept)
+
     def work(item: int) -> int:
         if item in (3, 20) and workers.inside():
             os.kill(os.getpid(), signal.SIGKILL)
@@ -76,11 +96,15 @@ def test_a_worker_that_dies_leaves_what_it_had_to_its_parent() -> None:
     assert found.count(None) <= 4  # each had one more at hand
 
 
+@pytest.mark.usefixtures("in_time")
 @pytest.mark.parametrize("number", [5, 39])
+@pytest.mark.parametrize("kept", [0, 1 << 20])
 def test_a_worker_that_dies_before_it_says_what_it_took_keeps_nobody_waiting(
-    number: int, monkeypatch: pytest.MonkeyPatch
+    number: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """However little may be kept: where what is next is lost, the others would wait for it."""
     read = os.read
+    monkeypatch.setattr(workers, "_MOST_KEPT", kept)
 
     def fatal(pipe: int, size: int) -> bytes:
         data = read(pipe, size)
@@ -215,6 +239,21 @@ def test_a_worker_and_a_process_with_threads_work_alone() -> None:
         done.set()
     """
     assert told_by(textwrap.dedent(code)) == "1"
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("of_others", [False, True])
+def test_a_process_shares_work_where_a_fork_is_safe_and_cores_are_free(
+    system: str, threads: int, monkeypatch: pytest.MonkeyPatch, *, inside: bool, of_others: bool
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(workers, "_inside", inside)
+    monkeypatch.setattr(workers, "_threads", lambda: threads)
+    monkeypatch.setattr(workers, "_is_worker_of_others", lambda: of_others)
+    shares = (system, inside, threads, of_others) == ("linux", False, 1, False)
+    assert [workers.available(jobs) for jobs in (1, 2, 7)] == ([1, 2, 7] if shares else [1] * 3)
 
 
 def test_no_more_processes_than_cores_of_this_process() -> None:

@@ -24,7 +24,6 @@ from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_na
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
-_SHOWN = 80
 _CAUSES = 3  # for one text
 _QUOTED = 160  # characters of a line that no rule knows
 
@@ -49,7 +48,7 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     known = _ids()
     if words.upper() in known:
         return (_of_rule(known[words.upper()]),)
-    if len(words) <= _SHOWN and (topic := topics().get(topic_name(words))):
+    if topic := topics().get(topic_name(words[:_LONGEST])):
         told = Explained(topic.id, topic.title, topic.text.strip(), built=False)
         return (replace(told, source=topic.source, also=topic.rules),)
     like_ids = re.findall(r"(?<![\w-])[A-Za-z]{2,5}-[0-9A-Za-z]{2,9}(?![\w-])", text)

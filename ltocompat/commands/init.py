@@ -180,8 +180,8 @@ class _Drafting:
         if not target.gpus:
             return target
         branches = map(drivers.first_production, drivers.driver_branches())
-        newer = [driver for driver in branches if driver > target.driver]
-        candidates = (replace(target, driver=driver) for driver in (target.driver, *newer))
+        newer = {max(target.driver, driver) for driver in branches}
+        candidates = (replace(target, driver=driver) for driver in sorted({target.driver, *newer}))
         narrowed = (self._narrowed(candidate, found) for candidate in candidates)
         some = next((candidate for candidate in narrowed if candidate.gpus), None)
         return some or self._least_wrong(target, found)

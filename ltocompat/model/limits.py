@@ -185,18 +185,18 @@ class Budget(Struct):
         if size > most:
             raise LimitExceeded(limit, sentence.format(size=size, most=most))
 
-    def timed(self, values: Iterable[T], every: int = _BETWEEN_LOOKS) -> Iterator[T]:
-        """The values, with a look at the clock before each ``every`` of them.
+    def timed(self, values: Iterable[T], *, slow: bool = False) -> Iterator[T]:
+        """The values, with looks at the clock; before each of them where one may take long.
 
         Raises:
             LimitExceeded: the time for this file is used up.
         """
-        rest = iter(values)
+        rest, behind = iter(values), 0 if slow else _BETWEEN_LOOKS - 1
 
         def looked() -> Iterator[Iterable[T]]:
             for first in rest:
                 self.check_time()
-                yield chain((first,), islice(rest, every - 1))
+                yield chain((first,), islice(rest, behind))
 
         return chain.from_iterable(looked())  # no frame of ours for each of them
 

@@ -76,7 +76,7 @@ def installed_files(meta: str, _changed: int, limits: Limits) -> dict[str, Packa
     """
     found: dict[str, Package] = {}
     names = sorted(name for name in os.listdir(meta) if name.endswith(".json"))
-    for path in Budget(limits).timed([os.path.join(meta, name) for name in names], every=1):
+    for path in Budget(limits).timed([os.path.join(meta, name) for name in names], slow=True):
         with suppress(OSError, ValueError):
             value = json_object(read_regular(path, _MOST_RECORD))
             if isinstance(value.get("files"), list):
@@ -125,7 +125,7 @@ def _dependencies(
         problems.append(f"{key} in {_INDEX} is not a list")
         return
     limits = budget.limits
-    for line in budget.timed(lines[: limits.dependencies], every=16):
+    for line in budget.timed(lines[: limits.dependencies], slow=True):
         readable = isinstance(line, str) and len(line) <= limits.line_bytes
         text = " ".join(line.split()) if readable else ""
         # name, versions, build: the last two may be missing.

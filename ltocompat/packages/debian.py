@@ -57,7 +57,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
 def _dependencies(line: str, budget: Budget) -> Iterator[Dependency]:
     """The libraries that one line brings; of alternatives each, since any may be installed."""
     key, _, rest = line.partition(": ")
-    for text in budget.timed(re.split("[,|]", rest)[: budget.limits.dependencies], every=16):
+    for text in budget.timed(re.split("[,|]", rest)[: budget.limits.dependencies], slow=True):
         name = re.split(r"[\s(:\[<]", text.strip(), maxsplit=1)[0]
         soname = _BY_SONAME.fullmatch(name)
         file = f"{soname[1]}.so.{soname[2]}" if soname else ""

@@ -25,7 +25,7 @@ def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
         return None
     found: list[str] = []
     with suppress(Malformed):
-        listed = budget.timed(entries(view, find_end(view)), every=1)
+        listed = budget.timed(entries(view, find_end(view)), slow=True)
         found.extend(entry.name for entry in islice(listed, budget.limits.members))
     return tuple(found)
 

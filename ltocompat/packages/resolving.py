@@ -188,7 +188,7 @@ def not_at_hand(
     found = (
         each.name
         for source in (package, *others)
-        for each in budget.timed(source.requires, every=16)
+        for each in budget.timed(source.requires, slow=True)
         if not each.only_limits
         and environment.holds(each.marker)
         and each.name not in known
@@ -344,7 +344,7 @@ def _installed(
             continue
         named = _extras_that_decide(require.marker)
         tried = order if named is None else sorted(named & order.keys(), key=order.__getitem__)
-        for extra in budget.timed(tried, every=16):
+        for extra in budget.timed(tried, slow=True):
             if environment.with_extra(extra).holds(require.marker):
                 yield require, extra
 

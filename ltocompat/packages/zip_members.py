@@ -50,7 +50,7 @@ def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
     """
     most = budget.limits.members
     with suppress(Malformed):
-        listed = budget.timed(entries(view, find_end(view)), every=1)
+        listed = budget.timed(entries(view, find_end(view)), slow=True)
         found = [ZipMember(entry.name, entry.unpacked) for entry in islice(listed, most + 1)]
         return found if len(found) <= most else None
     return None

@@ -136,9 +136,9 @@ def _looked_for(
     }
     every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()
     needed = list[NeededLibrary]()
-    for file, packages in shipped.budget.timed(wanted.items(), every=1):
+    for file, packages in shipped.budget.timed(wanted.items(), slow=True):
         kin = {family(package.name) for package in packages}
-        timed = shipped.budget.timed(every_lead, every=16)
+        timed = shipped.budget.timed(every_lead, slow=True)
         leading = [lead for lead in timed if family(lead.package) in kin]
         right = tuple(lead for lead in leading if _brings(lead, file))
         others = tuple(lead for lead in leading if lead not in right)
@@ -177,7 +177,7 @@ def admitted(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
 
 def folders(library: NeededLibrary, budget: Budget) -> frozenset[str]:
     """The folders into which pip may put a library, relative to site-packages."""
-    leading = budget.timed(library.leads, every=16)
+    leading = budget.timed(library.leads, slow=True)
     rows = [row for lead in leading for row in admitted(lead, library.file)]
     return frozenset(folder for row in rows for folder in folders_of(row, library.file))
 

@@ -81,8 +81,7 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
     """
     skipped: list[Skipped] = []
     rest, count = iter(module.images), len(module.images)
-    few = count < MANY  # no compiler writes so many
-    images: list[Image] | ImageTable = [] if few else ImageTable()
+    images: list[Image] | ImageTable = [] if count < MANY else ImageTable()
     for number, stored in enumerate(rest):
         with watched(stored.payload.budget):
             image, unread = describe(stored, detail)
@@ -97,7 +96,7 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
         if unread is not None:
             skipped.append(unread)
     found = tuple(images) if isinstance(images, list) else images
-    compared = images if few else ()
+    compared = found if isinstance(found, tuple) else ()  # no compiler writes so many
     sets = {each.kernel_set for each in compared if each.kind is ImageKind.SASS}
     sass, ptx_archs = (
         {each.arch and each.arch.number for each in compared if each.kind is kind}
@@ -347,7 +346,7 @@ def _cubin(
     number = header.virtual if header.generation == 1 else notes.virtual
     entry_arch = stored.entry.arch
     problems = [] if problem is None else [problem]
-    if header.generation > 1 and header.arch.suffix and notes.toolkit is not None:
+    if header.arch.suffix and notes.toolkit is not None:
         problems.append("its e_flags have suffix a, which compilers from 13.0 on never write")
     if entry_arch and entry_arch.number != header.arch.number:
         problems.append(f"its entry says {entry_arch}, but the cubin inside is for {header.arch}")

@@ -36,7 +36,7 @@ def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> 
     groups = _texts(lock.get("default-groups"))
     for extras in ((), *((extra,) for extra in _texts(lock.get("extras")))):
         seen = replace(environment, extras=frozenset(extras), groups=frozenset(groups))
-        packages = budget.timed(_tables(lock.get("packages")), every=16)
+        packages = budget.timed(_tables(lock.get("packages")), slow=True)
         yield from (_pin(each) for each in packages if seen.holds(_text(each.get("marker"))))
 
 
@@ -59,7 +59,7 @@ def read_poetry_lock(lock: Table, environment: MarkerEnvironment, budget: Budget
     Raises:
         UsageError: it hasn't the structure of one.
     """
-    for package in budget.timed(_tables(lock.get("package")), every=16):
+    for package in budget.timed(_tables(lock.get("package")), slow=True):
         groups = package.get("groups", [package.get("category") or "main"])
         markers = package.get("markers")
         # One text for all groups, or a table with a text for each.
@@ -114,12 +114,12 @@ class _Graph:
     def _edges(
         self, dependencies: Iterable[Table], environment: MarkerEnvironment
     ) -> Iterator[_Visit]:
-        for dependency in self._budget.timed(dependencies, every=16):
+        for dependency in self._budget.timed(dependencies, slow=True):
             if not environment.holds(_text(dependency.get("marker"))):
                 continue
             version = dependency.get("version")
             named = self._by_name.get(_text(dependency.get("name")), ())
-            for index in self._budget.timed(named, every=16):
+            for index in self._budget.timed(named, slow=True):
                 package = self._packages[index]
                 forks = _texts(package.get("resolution-markers"))
                 here = not forks or any(environment.holds(marker) for marker in forks)

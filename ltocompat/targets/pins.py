@@ -83,7 +83,7 @@ def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, Ver
     found: dict[str, VersionSet[Release]] = {}
     for part in ("nvjitlink", "nvrtc"):
         own = by_part.get(part) or by_part.get("toolkit", [])
-        meanings = {pin: _meaning(pin, source) for pin in budget.timed(own, every=1)}
+        meanings = {pin: _meaning(pin, source) for pin in budget.timed(own, slow=True)}
         if part == "nvjitlink":  # toolkits before 12.0 have none
             first = known_releases(part)[0]
             meanings = {pin: known for pin, known in meanings.items() if known.values[-1] >= first}

@@ -73,7 +73,7 @@ def _walk(
     if real in seen:
         return
     seen.append(real)
-    for number, line in budget.timed(_lines(text, budget), every=16):
+    for number, line in budget.timed(_lines(text, budget), slow=True):
         included = _INCLUDE.fullmatch(line)
         place = f"{os.path.basename(path) if len(seen) == 1 else 'a file included'}:{number}"
         if included is not None:

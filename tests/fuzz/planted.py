@@ -226,7 +226,7 @@ FRESH: tuple[Bug, ...] = (
         "every library that another needs is read, however many",
         "elf",
         "files/objects/elf.py",
-        "        for offset in self.budget.timed(offsets, every=16):\n",
+        "        for offset in self.budget.timed(offsets, slow=True):\n",
         "        for offset in offsets:\n",
     ),
 )

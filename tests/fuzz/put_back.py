@@ -106,7 +106,7 @@ BUGS = (
                 "order if named is None else sorted(named & order.keys(), key=order.__getitem__)",
                 "order",
             ),
-            ("in budget.timed(tried, every=16):", "in tried:"),
+            ("in budget.timed(tried, slow=True):", "in tried:"),
             ("        budget.check_time()\n        if environment", "        if environment"),
             ("        budget.check_time()\n        dependency, line", "        dependency, line"),
         ),

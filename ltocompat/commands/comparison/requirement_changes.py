@@ -51,7 +51,7 @@ def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change
     yield from _of_gpus("nvjitlink", served, _linker_of, said, NVJITLINK_ROSE)
     before, after = imports
     if before != after:
-        higher = after is not None and (before is None or after > before)
+        higher = after == max(filter(None, imports))
         word = NVJITLINK_ROSE if rose and higher else None
         yield Change("nvjitlink-imports", "", "", _release(before), _release(after), 1, word)
 
@@ -157,7 +157,7 @@ def _driver_of(service: Service) -> _Floor[DriverVersion]:
 
 def _linker_of(service: Service) -> _Floor[Release]:
     missing = service.beyond and service.how == _LINK
-    return _Floor(service.link > 0, service.nvjitlink, missing and service.nvjitlink is None)
+    return _Floor(bool(service.link), service.nvjitlink, missing and service.nvjitlink is None)
 
 
 def _of_gpus(

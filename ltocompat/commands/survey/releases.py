@@ -101,29 +101,29 @@ class Releases:
         }
         with opened(self._dataset) as database:
             rows = database.execute(_QUERIES["needs"], known).fetchall()
+        if not rows:
+            return None
         asked = tuple(
             Asked(part, constraint, rule, subject, "", "", modules, Location.parse(example))
             for part, _, _, _, constraint, rule, subject, modules, example, _ in rows
             if rule is not None
         )
-        floors = [row for row in rows if row[5] is None]
-        on = grouped((arch, row) for part, arch, *row in floors if part == "driver")
-        services = (_service(a, on[a], asked) for a in on if a != NEXT)
-        linkers = [
-            Release.parse(least) for part, arch, _, least, *_ in floors if arch is None and least
+        floors = [
+            (part, arch, how, least) for part, arch, how, least, _, rule, *_ in rows if rule is None
         ]
+        on = grouped((arch, row) for part, arch, *row in floors if part == "driver")
+        linkers = [Release.parse(least) for _, arch, _, least in floors if arch is None and least]
         linker = max(linkers, default=None)
         rules = _rules(asked, "nvJitLink", linker)
         floor = LinkerFloor(linker, None, 0, tried=False, rules=rules) if linker else None
-        path, modules = rows[0][-1] if rows else "", int(bool(on))
-        found = Required(
-            path=path,
-            modules=modules,
+        services = tuple(_service(arch, on[arch], asked) for arch in on if arch != NEXT)
+        return Required(
+            path=rows[0][-1],
+            modules=int(bool(on)),
             nvjitlink=floor,
-            services=tuple(services),
+            services=services,
             asked=asked,
         )
-        return found if rows else None
 
 
 def _rules(asked: Sequence[Asked], component: str, least: object) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def _rules(asked: Sequence[Asked], component: str, least: object) -> tuple[str, 
 
 def _service(arch: str, rows: Sequence[Sequence[Any]], asked: Sequence[Asked]) -> Service:
     """What the files of a release ask on one GPU architecture."""
-    served = [(how, least) for how, least, *_ in rows if how != "none"]
+    served = [(how, least) for how, least in rows if how != "none"]
     leasts = [DriverVersion(version_numbers(least)) for _, least in served if least]
     driver = max(leasts, default=None) if len(leasts) == len(served) else None
     rules = _rules(asked, "driver", driver)

@@ -160,7 +160,7 @@ class Cubin(Struct, frozen=True):
     def _of_type(self, kind: int) -> Iterator[CubinSection]:
         """The sections of a type, with a look at the clock before each."""
         found = [section for section in self.sections if section.type == kind]
-        return self.budget.timed(found, every=1)
+        return self.budget.timed(found, slow=True)
 
     def kernels(self) -> tuple[str, ...]:
         """Names of the kernels: function symbols that carry the entry mark, in table order."""
@@ -268,7 +268,7 @@ def _symbol_tables(
         budget: account of the file that it belongs to.
     """
     tables = [row for row in sections if row[0] == SHT_SYMTAB and row[3] < len(sections)]
-    for _, offset, size, link in budget.timed(tables, every=1):
+    for _, offset, size, link in budget.timed(tables, slow=True):
         names = NameTable(view.read(*sections[link][1:3]), budget)
         rows = view.read(offset, size)
         yield names, rows[: len(rows) // SYMBOL_64.size * SYMBOL_64.size]

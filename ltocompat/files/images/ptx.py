@@ -209,7 +209,7 @@ def only_empty_kernels(text: bytes, budget: Budget) -> bool:
         return empty
     text = without_comments(text, budget)
     found = False
-    for entry in budget.timed(_ENTRY.finditer(text), every=1):
+    for entry in budget.timed(_ENTRY.finditer(text), slow=True):
         start = text.find(b"{", entry.end())
         end = text.find(b"}", start)
         if start < 0 or end < 0 or not _EMPTY_BODY.fullmatch(text, start + 1, end):
@@ -260,7 +260,7 @@ def _candidates(text: bytes, budget: Budget) -> Iterator[re.Match[bytes] | None]
 
 def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]], budget: Budget) -> bool | None:
     """As ``only_empty_kernels``, by the bytes behind each name; None where these don't tell."""
-    for entry in budget.timed(entries, every=16):
+    for entry in budget.timed(entries, slow=True):
         lines = text[entry.end() : entry.end() + _BODY].rpartition(b"\n")[0]
         body = without_comments(lines, budget)
         start = body.find(b"{")

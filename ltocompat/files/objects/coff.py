@@ -206,7 +206,7 @@ class CoffHost(ObjectReader):
         """Resolve pointers through the relocations of the section that holds each slot."""
         null = (slot for slot in slots if not pointer_at(self.view, slot, self.pointer_size))
         answer: dict[int, int | None] = dict.fromkeys(null, 0)
-        for row in self.budget.timed(self._rows, every=1):
+        for row in self.budget.timed(self._rows, slow=True):
             inside = {s - row.offset: s for s in slots if 0 <= s - row.offset < row.size}
             for where, symbol, kind in self._relocations(row) if inside else ():
                 # Objects count places from the section's address, which is 0 in practice.

@@ -117,7 +117,7 @@ class ElfTables(Struct):
         if not offsets:
             return
         start, size = self.start_of(Tag.STRTAB), self.tag(Tag.STRSZ) or 0
-        for offset in self.budget.timed(offsets, every=16):
+        for offset in self.budget.timed(offsets, slow=True):
             there = start is not None and offset < size
             at = (start or 0) + offset
             yield short_text(self.view, at, self.budget.limits.text_bytes) if there else ""

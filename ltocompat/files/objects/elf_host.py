@@ -122,7 +122,7 @@ class ElfHost(ObjectReader):
 
     def _linked_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
         by_address: dict[int, int] = {}
-        for segment in self.budget.timed(self._tables.segments, every=1):
+        for segment in self.budget.timed(self._tables.segments, slow=True):
             if segment.kind == layout.PT_LOAD:
                 end = segment.offset + segment.file_size
                 inside = (slot for slot in slots if segment.offset <= slot < end)
@@ -178,7 +178,7 @@ class ElfHost(ObjectReader):
         headers = self._tables.headers
         null = (slot for slot in slots if not pointer_at(self.view, slot, self.pointer_size))
         answer: dict[int, int | None] = dict.fromkeys(null, 0)
-        for relocations in self.budget.timed(headers if slots else (), every=1):
+        for relocations in self.budget.timed(headers if slots else (), slow=True):
             kind = _OBJECT_RELOCATIONS.get(relocations.kind)
             if kind is None or not 0 < relocations.info < len(headers):
                 continue

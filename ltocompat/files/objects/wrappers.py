@@ -67,7 +67,7 @@ def _prelinked_regions(host: ObjectReader, wrappers: list[_Wrapper]) -> dict[int
     spans = [(s.offset, s.end) for s in host.sections if s.prelinked]
     regions = [
         w.region
-        for w in host.budget.timed(wrappers, every=16)
+        for w in host.budget.timed(wrappers, slow=True)
         if w.version != LINKED
         and w.region is not None
         and any(start <= w.region < end for start, end in spans)
@@ -119,7 +119,7 @@ def _groups(host: ObjectReader, linked: list[_Wrapper], texts: list[bytes]) -> l
     definitions = [text for run in runs for text in run]
     counts = [
         None if w.array is None else host.prelinked_count(w.array)
-        for w in host.budget.timed(linked, every=1)
+        for w in host.budget.timed(linked, slow=True)
     ]
     sizes = [count for count in counts if count is not None]
     if len(sizes) != len(linked) or sum(sizes) != len(definitions):
@@ -208,7 +208,7 @@ def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[_Wra
     slots |= {offset + 8 + width for offset, version in found if version == LINKED}
     pointers = host.pointers(slots)
     wrappers = []
-    for offset, version in host.budget.timed(found, every=16):
+    for offset, version in host.budget.timed(found, slow=True):
         if offset + 8 in pointers:
             target = pointers[offset + 8]
             region = host.offset_of(target) if target else None

@@ -244,7 +244,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
         return  # which holds all libraries of conda-forge to its own major
     seen = set()
     for library in needed_libraries(shipped):
-        for lead in shipped.budget.timed(library.leads, every=16):
+        for lead in shipped.budget.timed(library.leads, slow=True):
             majors = other_majors(lead, library.file)
             if not lead.versions or not majors or lead in seen:
                 continue

@@ -216,7 +216,7 @@ def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
     found: dict[str, list[tuple[HostBinary, NeededLibrary]]] = {}
     for library in needed_libraries(shipped, compilers=True):
         wanted = folders(library, shipped.budget)
-        for host in shipped.budget.timed(library.hosts if wanted else (), every=16):
+        for host in shipped.budget.timed(library.hosts if wanted else (), slow=True):
             searched = _searched(host, shipped.package)
             if host.format == "ELF" and not searched & wanted:
                 if _neighbour_brings(host, library, searched, shipped):
@@ -259,7 +259,7 @@ def _neighbour_brings(
     A plugin without a RUNPATH to the library that it extends is loaded after it. Where it finds
     that library itself, the loader asks the plugin's RUNPATH for all that the plugin needs first.
     """
-    for other in shipped.budget.timed(library.hosts, every=16):
+    for other in shipped.budget.timed(library.hosts, slow=True):
         path = _installed_at(other, shipped.package)
         here = posixpath.dirname(path)
         names = {posixpath.basename(path), other.soname}
@@ -341,7 +341,7 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
     for kind, (wrong, verdict) in _WRONG_FOLDERS.items():
         found = [
             (host, folder)
-            for host in shipped.budget.timed(shipped.hosts, every=16)
+            for host in shipped.budget.timed(shipped.hosts, slow=True)
             if host.linked
             for folder in host.runpath
             if _kind_of_folder(folder, shipped.package) == kind

@@ -394,7 +394,7 @@ _BASE = re.compile(
 def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
     """A library takes names of glibc's librt, which nothing that it needs brings."""
     old = [platform for platform in shipped.package.platforms if _BEFORE_2_34.match(platform)]
-    for host in shipped.budget.timed(shipped.hosts if old else (), every=16):
+    for host in shipped.budget.timed(shipped.hosts if old else (), slow=True):
         if host.unversioned and host.linked and _is_without_librt(host, shipped):
             name = posixpath.basename(host.place.innermost)
             yield Problem(
