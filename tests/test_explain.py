@@ -644,7 +644,13 @@ SPELLINGS = {
         "torch 2.1.0+cu121",
         "torch-2.1.0+cu121",
         "CUDA used to build PyTorch: 12.1",
+        "Torch 2.1.0+cu121",
+        "torch2.1.0+cuda121",
+        "Name: torch Version: 2.1.0+cu121 Name: torchvision Version: 0.20.1+cu124",  # pip show
+        "PyTorch Version:** 2.1.0+cu121",
+        "torch.version.cuda is `12.1`",
     ],
+    ("torch_release", "2.1"): ["torch version is `2.1.0`", "Torch 2.1.0+cu121", "PyTorch 2.1.2"],
 }
 NO_VALUES = [
     *("needs R525 or newer", "requires R525", "driver 525 or newer", "CUDA 12.0 or newer"),

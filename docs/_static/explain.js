@@ -413,20 +413,22 @@ function derived(values) {
 }
 
 const dropped = (values) => "sm_last" in values && (!values.build || order(values.build, values.sm_first) >= 0);
+const neededBranch = (cuda) => Number(searchIndex.explain.floors[majorOf(cuda)] || branchOf(cuda) || 0);
 const CONDITIONS = {
   "": () => true,
   "no such architecture": (values) => !("sm_first" in values),
   dropped,
   "newer than the tool": (values) => "sm_first" in values && !dropped(values),
   "no driver for the GPU": (values) => {
-    const cuda = values.cuda || values.made || "9.2";
-    const needed = Number(searchIndex.explain.floors[majorOf(cuda)] || branchOf(cuda) || 0);
+    const needed = neededBranch(values.cuda || values.made || "9.2");
     return Number(values.gpu_sm_branch || needed) < needed;
   },
   "GPU is newer than the build": ({ build, gpu_sm_first }) => order(build || "99.9", gpu_sm_first || "0.0") < 0,
   removed: (values) => "symbol_last" in values,
   "another nvcc is used": ({ build, sm_first, sm_last }) =>
     order(sm_first || "99.9", build || "0.0") <= 0 && order(build || "0.0", sm_last || "99.9") <= 0,
+  "driver is older than PyTorch": ({ driver_own_branch, torch }) =>
+    Number(driver_own_branch || 999) < neededBranch(torch || "0.0"),
   "names no driver": (values) => !("driver" in values) && !("driver_cuda" in values),
   "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
   "may be Zstandard": (values) =>

@@ -51,8 +51,7 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     if topic := topics().get(topic_name(words[:_LONGEST])):
         told = Explained(topic.id, topic.title, topic.text.strip(), built=False)
         return (replace(told, source=topic.source, also=topic.rules),)
-    like_ids = re.findall(r"(?<![\w-])[A-Za-z]{2,5}-[0-9A-Za-z]{2,9}(?![\w-])", text)
-    ids = dict.fromkeys(map(str.upper, like_ids))
+    ids = dict.fromkeys(re.findall(r"(?<![\w-])[A-Z]{2,5}-[0-9A-Z]{2,9}(?![\w-])", text.upper()))
     by_id = [_of_rule(known[id_]) for id_ in ids if id_ in known]
     machine = _this_machine() if here else {}
     half = _LONGEST // 2

@@ -79,8 +79,10 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     found |= _host_compiler(found) | _package(found) | _of_gpu(found)
     if len(found.get("symbol", "")) > _LONG_NAME:
         found["symbol"] = f"{found['symbol'][:_LONG_NAME]}..."
-    if _has_code_for_gpu(found):
-        found.pop("gpu_sm_index", None)
+    torch = Release.parse(found.get("torch", "0.0"))
+    newest = _OLD if "gpu_sm_last" in found else torch
+    if Release.parse(found.get("gpu_sm_first", "99.9")) <= torch <= newest:
+        found.pop("gpu_sm_index", None)  # a PyTorch that knows the GPU isn't what lacks it
     major = found.get("major") or found.get("builtins", found.get("ptx_cuda", "")).split(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
@@ -126,13 +128,6 @@ def _native(values: Mapping[str, str]) -> str:
     cmake = Release.parse(values.get("cmake", "9.9"))
     known = nvcc >= Release(11, 6) and cmake >= Release(3, 24) and "no_native" not in values
     return "native" if known else ""
-
-
-def _has_code_for_gpu(values: Mapping[str, str]) -> bool:
-    """A PyTorch that knows the GPU isn't what lacks it."""
-    torch = Release.parse(values.get("torch", "0.0"))
-    ended = "gpu_sm_last" in values and torch > _OLD
-    return Release.parse(values.get("gpu_sm_first", "99.9")) <= torch and not ended
 
 
 def _package(values: Mapping[str, str]) -> dict[str, str]:
@@ -219,11 +214,10 @@ def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
     """The same of Visual Studio, where the text names the nvcc."""
     taken = {str(row.cuda): row.msvc for row in rows(HostCompilers)}
     newest = taken.get(values.get("build", ""), max(taken.values()))
-    names = values_known()["studio"]
     for cuda, msvc in taken.items():
         if msvc > newest:
-            known = {"is": names[f"{newest}"], "next": cuda, "next_is": names[f"{msvc}"]}
-            return _parts("host", known)
+            own, later = (values_known()["studio"][f"{of}"] for of in (newest, msvc))
+            return _parts("host", {"is": own, "next": cuda, "next_is": later})
     return {}
 
 
@@ -314,10 +308,14 @@ def _dropped(values: Mapping[str, str]) -> bool:
 
 def _no_driver(values: Mapping[str, str]) -> bool:
     """Return whether the GPU's last driver is older than the program; Fermi's is, of any."""
-    cuda = Release.parse(values.get("cuda") or values.get("made") or "9.2")
-    floor = major_floor(cuda.major)
-    needed = floor.branch if floor else int(_branch(cuda) or 0)
+    needed = _needed_branch(values.get("cuda") or values.get("made") or "9.2")
     return int(values.get("gpu_sm_branch") or needed) < needed
+
+
+def _needed_branch(cuda: str) -> int:
+    """The oldest branch with drivers that run programs of a CUDA release; 0 where none is known."""
+    floor = major_floor(Release.parse(cuda).major)
+    return floor.branch if floor else int(_branch(Release.parse(cuda)) or 0)
 
 
 def _driver_suffices(values: Mapping[str, str]) -> bool:
@@ -326,12 +324,6 @@ def _driver_suffices(values: Mapping[str, str]) -> bool:
     if values.get("made_branch") and values["made"] != values.get("said"):
         return int(values.get("driver_own_branch", 0)) >= int(values["made_branch"])
     return "made" not in values and int(values.get("driver_major", 0)) >= max(majors, default=13)
-
-
-def _may_be_zstandard(values: Mapping[str, str]) -> bool:
-    """No toolkit of the text is older than the first that compresses with Zstandard."""
-    made = (values.get(name) for name in ("nvcc", "toolkit", "torch"))
-    return all(Release.parse(cuda) >= _WRITES_ZSTANDARD for cuda in made if cuda)
 
 
 CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
@@ -343,8 +335,14 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "GPU is newer than the build": lambda of: of.get("gpu_needs", "") == of.get("gpu_sm_first"),
     "removed": lambda values: "symbol_last" in values,
     "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
-    "may be Zstandard": _may_be_zstandard,
+    "may be Zstandard": lambda of: all(
+        Release.parse(of.get(name, "99.9")) >= _WRITES_ZSTANDARD
+        for name in ("nvcc", "toolkit", "torch")
+    ),
     "driver is new enough": _driver_suffices,
+    "driver is older than PyTorch": lambda of: (
+        int(of.get("driver_own_branch", "999")) < _needed_branch(of.get("torch", "0.0"))
+    ),
     "another nvcc is used": lambda of: (
         Release.parse(of.get("sm_first", "99.9"))
         <= Release.parse(of.get("build", "0.0"))
