@@ -103,16 +103,11 @@ class ArtifactJudge:
         judge = self._on_gpus if target.gpus else self._on_possible_gpus
         exact = functools.partial(judge, wanted=wanted, line=line)
         found, summary = over_versions(target, exact), self._whole.summary
-        conditions, known = summary.starts_on, summary.origins
-        if conditions or summary.platform:
-            from ltocompat.rules.engine import container_start  # late: few are images
+        if summary.starts_on or summary.platform:
+            from ltocompat.rules.engine.container_start import starting  # late: few are images
 
-            found = container_start.starting(found, conditions)
-            found = container_start.on_its_platform(found, summary.platform)
-            if summary.own_driver:
-                found = container_start.beside_own_driver(found, summary.own_driver)
-            if summary.in_front:
-                found = container_start.before_drivers(found, summary.in_front)
+            found = (starting(each, summary) for each in found)
+        known = summary.origins
         return (with_origins(each, known) for each in found) if known else found
 
     def _on_unknown_machines(self, target: Target) -> Iterator[Result]:
