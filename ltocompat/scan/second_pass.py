@@ -31,7 +31,7 @@ def read_kernels(
     summaries: Iterable[ArtifactSummary],
     wanted: Mapping[Location, bool],
     settings: ScanSettings,
-    view: ByteView,
+    view: ByteView | None = None,
 ) -> None:
     """Read the kernels of modules into their groups.
 
@@ -39,20 +39,10 @@ def read_kernels(
         summaries: of one file.
         wanted: modules of it; of which to read every image.
         settings: how the file was read.
-        view: its bytes.
+        view: its bytes; None: it is opened again.
     """
-    kept, whole = settings.kept or MemberCache(), {place for place in wanted if wanted[place]}
-    names: dict[Location, ModuleKernels] = {}
-    for file, inside in _by_file(wanted).items():
-        top, around = kept.around(file) or (Location(file.path), view)
-        names |= dict(_in_view(around, top, file, inside, limits=settings.limits, whole=whole))
-    put_names(summaries, names)
-
-
-def put_names(
-    summaries: Iterable[ArtifactSummary], names: Mapping[Location, ModuleKernels]
-) -> None:
-    """Put the kernels of modules, by place, into their groups."""
+    whole = {place for place in wanted if wanted[place]}
+    names = kernel_names(wanted, settings.limits, whole, settings.kept, view)
     for group in chain.from_iterable(summary.groups for summary in summaries):
         if any(place in names for place in group.places):
             read = [names.get(place, _UNREAD) for place in group.places]
@@ -82,6 +72,7 @@ def kernel_names(
     limits: Limits,
     whole: Collection[Location] = (),
     kept: MemberCache | None = None,
+    view: ByteView | None = None,
 ) -> dict[Location, ModuleKernels]:
     """The kernels of the modules at these places, by place.
 
@@ -93,18 +84,18 @@ def kernel_names(
         whole: modules of which every image is read. Of others it is the first that shows kernels:
             the images of a module are of one source, and mostly have the same.
         kept: what the first pass unpacked, which is not unpacked again.
+        view: the bytes of the one file in which all of them lie; None: each file is opened again.
     """
     kept, whole = kept or MemberCache(), frozenset(whole)
     names: dict[Location, ModuleKernels] = {}
     for file, wanted in _by_file((*places, *whole)).items():
-        if file.path == "-":  # standard input is read once
+        if file.path == "-" and view is None:  # standard input is read once
             continue
-        known = kept.around(file)
-        opening = opened(file.path, limits) if known is None else nullcontext(known[1])
+        top, around = kept.around(file) or (Location(file.path), view)
         # Where it is gone since it was judged, what was found stands without it.
-        with suppress(UnreadableInput), opening as view:
-            top = Location(file.path) if known is None else known[0]
-            names.update(_in_view(view, top, file, wanted, limits=limits, whole=whole))
+        opening = opened(file.path, limits) if around is None else nullcontext(around)
+        with suppress(UnreadableInput), opening as inside:
+            names.update(_in_view(inside, top, file, wanted, limits=limits, whole=whole))
     return names
 
 

@@ -117,11 +117,6 @@ class LinkOutcome(enum.StrEnum):
     CRASHED = "crashed"
     TIMED_OUT = "timed out"
 
-    @property
-    def failed(self) -> bool:
-        """Return whether it is confirmed in a fresh process before it is told."""
-        return self in _FAILED
-
 
 # Words of all outcomes.
 _FAILED = ("refused", "crashed", "timed out")

@@ -29,8 +29,9 @@ from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules.engine.coverage import unevenly_served
 from ltocompat.rules.linker_imports import version_of
-from ltocompat.scan.second_pass import kernel_names, put_names
+from ltocompat.scan.second_pass import read_kernels
 from ltocompat.scan.summarize import SummaryBuilder
+from ltocompat.scan.walk import ScanSettings
 
 _MOST_FILES = 10_000
 _MOST_VALUES = 500
@@ -147,10 +148,9 @@ class Side:
     def _end(self, path: str) -> None:
         """A file ends; of one without code for GPUs or a host around it nothing is asked."""
         summary = self._file_at_hand.summary(path)
-        places = {} if self.saved or not self._names else unevenly_served(summary, None)
-        if places:
-            whole = [place for place in places if places[place]]
-            put_names((summary,), kernel_names(places, self._limits, whole))
+        if self._names and not self.saved:
+            wanted = unevenly_served(summary, None)
+            read_kernels((summary,), wanted, ScanSettings(limits=self._limits))
         if summary.groups or summary.hosts or summary.skipped_count:
             self._summaries.append(summary)
         self._file_at_hand = SummaryBuilder(apart=False, members=self._members)

@@ -42,16 +42,23 @@ def evaluate(requirement: Requirement, values: Values, *, offline: bool = False)
         values: what the target says, see ``values_of``.
         offline: its linker is nvlink.
     """
-    component = requirement.component
-    value = values.get(component)
-    if value is None and component not in (Component.NONE, Component.OPTIONS):
-        return Ruling(requirement, Verdict.OK if component is Component.COMPAT else None)
-    verdict = requirement.constraint.judge(value)
+    verdict, value = verdict_on(requirement, values), values.get(requirement.component)
+    if verdict is None:
+        return Ruling(requirement, None)
     if verdict is not Verdict.OK:
         texts = _sentences(requirement, verdict, str(value), offline=offline)
         return Ruling(requirement, verdict, *texts)
     noted = requirement.constraint.noted(value)
     return Ruling(requirement, verdict, *(_remark(requirement) if noted else ()))
+
+
+def verdict_on(requirement: Requirement, values: Values) -> Verdict | None:
+    """The verdict on a requirement on a target; None where that says nothing of its component."""
+    component = requirement.component
+    value = values.get(component)
+    if value is None and component not in (Component.NONE, Component.OPTIONS):
+        return Verdict.OK if component is Component.COMPAT else None
+    return requirement.constraint.judge(value)
 
 
 def _sentences(

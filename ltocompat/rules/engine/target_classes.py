@@ -17,6 +17,7 @@ from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import link_key
 from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.engine.engine import Engine
+from ltocompat.rules.engine.evaluate import Values, verdict_on
 from ltocompat.rules.engine.picked_code import PickedCode, without_concatenated
 from ltocompat.rules.engine.routes import possible_routes, routes
 from ltocompat.rules.linker_traits import LinkerTraits, traits_of
@@ -116,13 +117,14 @@ class TargetClasses:
         self, gpu: Gpu, picked: _Picked, driver: DriverVersion | None, linker: Release
     ) -> Hashable:
         """All that the fold of an artifact's verdict reads, without the numbers and names."""
+        values = dict.fromkeys(OF_DRIVERS, driver) | {Component.LINKER: linker}
         answers = tuple(
             (
                 code.how,
                 code.missed,
                 code.without_kernels,
                 _seen_in_link(code),
-                tuple(_answers(code.requirements, driver, linker)),
+                tuple(_answers(code.requirements, values)),
             )
             for code in picked.codes
         )
@@ -130,7 +132,7 @@ class TargetClasses:
         # Of images with different kernels each tells what its own GPUs lose.
         name = gpu.name if picked.misses or self._single_link or self._uneven else None
         release = linker if self._single_link else None
-        of_hosts = tuple(_answers(self._of_hosts, driver, linker))
+        of_hosts = tuple(_answers(self._of_hosts, values))
         return (answers, picked.order, of_hosts, name, release, driver is None)
 
 
@@ -148,27 +150,13 @@ def _constraints(
 
 
 def _answers(
-    requirements: Iterable[Requirement], driver: DriverVersion | None, linker: Release
+    requirements: Iterable[Requirement], values: Values
 ) -> Iterator[tuple[str, str, Component, Verdict | None]]:
     """Yield what isn't simply met of requirements: rule, evidence, component, verdict."""
     for requirement in requirements:
-        component, verdict = requirement.component, _verdict(requirement, driver, linker)
+        verdict = verdict_on(requirement, values)
         if verdict is not Verdict.OK:
-            yield (requirement.rule, requirement.evidence, component, verdict)
-
-
-def _verdict(
-    requirement: Requirement, driver: DriverVersion | None, linker: Release
-) -> Verdict | None:
-    """The verdict on a target with these parts alone; None where it says nothing."""
-    component, constraint = requirement.component, requirement.constraint
-    if component in OF_DRIVERS:
-        return None if driver is None else constraint.judge(driver)
-    if component is Component.LINKER:
-        return constraint.judge(linker)
-    if component is Component.NVRTC:
-        return None
-    return Verdict.OK if component is Component.COMPAT else constraint.judge(None)
+            yield (requirement.rule, requirement.evidence, requirement.component, verdict)
 
 
 def _content(code: PickedCode) -> Hashable:
