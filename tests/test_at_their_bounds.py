@@ -6,9 +6,11 @@ import contextlib
 import datetime as dt
 import errno
 import gzip
+import hashlib
 import io
 import os
 import struct
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
@@ -19,6 +21,7 @@ import zstandard
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import given
 from hypothesis import strategies as st
+from package_writer import tar_of, zip_of
 from packaging.version import Version
 from samples import FOLDER
 from verdict_values import PROD, result
@@ -39,6 +42,8 @@ from ltocompat.commands.policy.keys import _brief
 from ltocompat.commands.policy.mangled_names import source_name
 from ltocompat.commands.require import _system
 from ltocompat.commands.selftest import linker_error
+from ltocompat.commands.survey import fetch
+from ltocompat.commands.survey.http import Part
 from ltocompat.commands.survey.run import _Run
 from ltocompat.commands.trials import Trials
 from ltocompat.commands.weigh import demangled
@@ -46,11 +51,12 @@ from ltocompat.facts.gpus import sms
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload
 from ltocompat.files.images import tileir
+from ltocompat.files.inside import open_inside
 from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.files.objects.relocations import RelocationTable, relocations_at
-from ltocompat.files.output import _overwrite
+from ltocompat.files.output import _overwrite, replaced
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.errors import Malformed, UnreadableInput, UsageError
+from ltocompat.model.errors import LtocompatError, Malformed, UnreadableInput, UsageError
 from ltocompat.model.image import Compression, ImageKind, Module, Skipped
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.linker import Tool
@@ -607,3 +613,105 @@ def test_a_target_loses_what_fails_or_may_fail(verdict: Verdict, forgiven: str) 
     losses = [each for each in with_losses([PROD, of_package]) if isinstance(each, Loss)]
     lost = verdict in (Verdict.UNKNOWN, Verdict.FAIL) and not forgiven
     assert [(each.verdict, each.packages) for each in losses] == [(verdict, ("torch",))] * lost
+
+
+@pytest.mark.parametrize("remote", [False, True])
+@pytest.mark.parametrize("size", [4, 5])
+@pytest.mark.parametrize("known", [None, hashlib.sha256(b"data").hexdigest(), "of other bytes"])
+def test_a_file_of_a_survey_is_known_by_its_bytes_and_an_address_by_its_size(
+    tmp_path: Path, size: int, known: str | None, *, remote: bool
+) -> None:
+    source = "https://example.org/x.whl" if remote else str(tmp_path / "x.whl")
+    (tmp_path / "x.whl").write_bytes(b"data")
+    run: Any = SimpleNamespace(_known={source: SimpleNamespace(size=size, sha256=known)})
+    found: Any = SimpleNamespace(sha256=None, source=source, index=None, size=4, remote=remote)
+    same = size == 4 and (remote or known != "of other bytes")
+    assert _Run._is_known(run, found) is same  # noqa: SLF001 - it alone decides
+
+
+def test_a_file_of_a_survey_may_be_known_by_its_sum_or_its_index() -> None:
+    run: Any = SimpleNamespace(_known={"x": SimpleNamespace(size=1, sha256="s")}, _met={"s"})
+    for sha256, source, index, known in (
+        ("s", "y", None, True),
+        ("t", "x", None, False),
+        (None, "x", "pypi", True),  # which gives no sum, and may give no size
+        (None, "y", "pypi", False),
+    ):
+        found: Any = SimpleNamespace(sha256=sha256, source=source, index=index, size=None)
+        assert _Run._is_known(run, found) is known  # noqa: SLF001 - it alone decides
+
+
+@pytest.mark.parametrize("off", [-1, 0, 1])
+@pytest.mark.parametrize("room", [-1, 0])
+@pytest.mark.parametrize("broken", ["", "none", "middle", "no zip"])
+def test_the_end_of_a_wheel_is_fetched_again_where_its_directory_is_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off: int, room: int, broken: str
+) -> None:
+    """If a server sends the end of a zip, and no more than the limit is needed."""
+    data = zip_of(("a", b"b"), ("c", b"d"))
+    size = len(data) - data.index(b"PK\1\2")
+    data = bytes(len(data)) if broken == "no zip" else data
+    monkeypatch.setattr(fetch, "_TAIL", size + off)
+    monkeypatch.setattr(fetch, "_MOST_DIRECTORY", size + room)
+    asked = list[str]()
+
+    def part(_: str, range_: str, most: int, __: object) -> Part | None:
+        asked.append(range_)
+        found = Part(data[-most:], len(data) - most - (broken == "middle"), len(data))
+        return None if broken == "none" else found
+
+    http: Any = SimpleNamespace(part=part)
+    with io.FileIO(tmp_path / "x", "w+") as file:
+        members = fetch.fetch_members("x", file, http, Budget(), cast("Any", None))
+    told = not broken and (off >= 0 or room == 0)
+    assert [member.name for member in members or ()] == ["a", "c"] * told
+    again = not broken and off < 0 == room
+    assert asked == [f"-{size + off}", f"-{size}"][: 1 + again]
+
+
+@pytest.mark.parametrize("less", [0, 1, 600])
+def test_a_member_that_its_archive_breaks_off_is_told(less: int) -> None:
+    """In front of the blocks of zeros that end a tar; compressed or not."""
+    plain = tar_of(("a", b"x" * 1024))
+    cut = plain[: plain.index(b"x" * 1024) + 1024 - less]
+    for data in (cut, gzip.compress(cut)):
+        told = [r.reason for r in ltocompat.inspect(data) if isinstance(r, Skipped)]
+        assert any("1024 bytes" in each for each in told) == (less > 0)
+
+
+@pytest.mark.parametrize("path", ["a\0", "a\0b", "\0", "b\0/../a"])
+def test_no_path_below_a_folder_has_a_zero(tmp_path: Path, path: str) -> None:
+    """Which would end it: another file would be opened."""
+    (tmp_path / "a").write_bytes(b"x")
+    with pytest.raises(ValueError, match="NUL character"):
+        open_inside(str(tmp_path), path, os.O_RDONLY)
+
+
+ERRORS = [errno.EBUSY, errno.EACCES, errno.EPERM, errno.EROFS, errno.EXDEV, errno.ENOSPC]
+
+
+@pytest.mark.parametrize("number", ERRORS)
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_file_that_is_busy_gets_the_contents_and_nothing_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, *, there: bool, closed: bool
+) -> None:
+    """Such as one that is mounted into a container. On Windows the new one is closed by then."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "replace" if there else "link", refused)
+    monkeypatch.setattr(sys, "platform", "win32" if closed else "linux")
+    path = tmp_path / "x"
+    if there:
+        path.write_bytes(b"old")
+    given = number != errno.ENOSPC and there and not closed
+    with contextlib.ExitStack() as stack:
+        if not given:
+            stack.enter_context(pytest.raises(LtocompatError, match=os.strerror(number)))
+        with replaced(str(path)) as file:
+            file.write("new")
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
+        ("x", "new" if given else "old")
+    ] * there

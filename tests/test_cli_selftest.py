@@ -5,7 +5,10 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from libraries_made import build_libcuda, needs_gcc
@@ -13,6 +16,11 @@ from report_values import HOSTILE, valid_json, written
 from syrupy.assertion import SnapshotAssertion
 
 from ltocompat.cli import run
+from ltocompat.commands import selftest
+from ltocompat.commands.options import SelfTestOptions
+from ltocompat.commands.selftest import (
+    _WAYS as WAYS,
+)
 from ltocompat.commands.selftest import (
     COUNT,
     FACTOR,
@@ -188,3 +196,45 @@ def test_wrong_numbers_are_found(numpy: bool, monkeypatch: pytest.MonkeyPatch) -
     assert not is_right
     assert text.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, by ")
     assert text.endswith(" 22.0")
+
+
+@pytest.mark.parametrize("driver", [False, True])
+@pytest.mark.parametrize("nvrtc", [False, True])
+@pytest.mark.parametrize("linker", [False, True])
+@pytest.mark.parametrize("inputs", [0, 1])
+@pytest.mark.parametrize("linked", [False, True])
+def test_each_step_is_taken_where_all_that_it_needs_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+    inputs: int,
+    *,
+    driver: bool,
+    nvrtc: bool,
+    linker: bool,
+    linked: bool,
+) -> None:
+    gpu = SimpleNamespace(arch=SM_90)
+    here = {
+        "driver": SimpleNamespace(driver=SimpleNamespace(gpus=(gpu,))) if driver else None,
+        "NVRTC": SimpleNamespace(nvrtc=SimpleNamespace(release=(13, 0))) if nvrtc else None,
+        "nvJitLink": [SimpleNamespace(release=(13, 0))] if linker else None,
+    }
+
+    def step(name: str, answer: object) -> Callable[..., Iterator[str]]:
+        def taken(*_: object) -> Generator[str, None, object]:
+            yield name
+            return answer
+
+        return taken
+
+    def started(_: object, name: str, *__: object) -> Generator[str, None, object]:
+        yield from ()
+        return here[name]
+
+    monkeypatch.setattr(selftest, "_started", started)
+    monkeypatch.setattr(selftest, "_compile", step("compile", ["x"] * inputs))
+    monkeypatch.setattr(selftest, "_link", step("link", b"" if linked else None))
+    monkeypatch.setattr(selftest, "_run", step("run", None))
+    links = nvrtc * linker * inputs
+    assert Counter(map(str, selftest.run(SelfTestOptions()))) == Counter(
+        compile=2 * nvrtc, link=len(WAYS) * links, run=len(WAYS) * links * linked * driver
+    )

@@ -114,9 +114,19 @@ def test_imports_and_strings_of_an_image_name_its_libraries() -> None:
     assert isinstance(described.libraries[0], CudaLibrary)
 
 
+@pytest.mark.parametrize(("less", "rows"), [(0, 3), (1, 2), (40, 2), (41, 1)])
+def test_rows_of_a_section_table_that_an_image_breaks_off_are_told(less: int, rows: int) -> None:
+    data = image()
+    end = data.index(b".rdata\0\0") + 40
+    problems = read(data[: end - less]).problems
+    told = f"the section table claims 3 rows, but only {rows} fit in the file"
+    assert [each for each in problems if "section table" in each] == [told] * (rows < 3)
+
+
 def test_an_object_may_end_with_its_section_table() -> None:
     empty = struct.pack("<HHIIIHH", 0x8664, 1, 0, 0, 0, 0, 0) + row(b".text", 0, 0, 0)
     assert read(empty).describe(Location("x.obj")).machine == "x86-64"
+    assert not read(empty).problems
     assert read_host(ByteView.of(empty[:-1]), Budget()) is None
 
 

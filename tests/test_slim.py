@@ -282,6 +282,8 @@ def test_the_largest_size_is_reached_in_the_stated_order_or_asks(tmp_path: Path)
     assert [row.reason for row in whole.removed] == ["packed"]
     least = slim(old, tmp_path / "1.whl", keep_gpus=["a100"], max_bytes=whole.new_size - 100)
     assert ("other-gpu", 1) in [(row.reason, row.images) for row in least.removed]  # PTX
+    exact = slim(old, tmp_path / "3.whl", keep_gpus=["a100"], max_bytes=whole.new_size)
+    assert (exact.new_size, exact.removed) == (whole.new_size, whole.removed)
     with pytest.raises(LtocompatError, match="--keep-gpu"):
         slim(old, tmp_path / "2.whl", max_bytes=100)
     assert not (tmp_path / "2.whl").exists()

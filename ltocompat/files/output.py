@@ -265,7 +265,7 @@ class _Part:
                 self.close()
             os.replace(self.name, path)
         except OSError as error:
-            if self.fd < 0 or error.errno not in _CANT_BE_REPLACED or not os.path.isfile(path):
+            if self.fd == -1 or error.errno not in _CANT_BE_REPLACED or not os.path.isfile(path):
                 raise
             _overwrite(self.fd, path)
 

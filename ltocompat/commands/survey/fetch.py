@@ -40,7 +40,6 @@ def fetch_members(
         part = http.part(url, f"-{size}", size, traffic)
         if part is None or part.start + len(part.data) != part.size:
             break
-        file.truncate(part.size)
         file.seek(part.start)
         file.write(part.data)
         view = ByteView(FileSource(file.fileno()))
