@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from report_values import NVLINK, PTXAS, STRADDLING, sass
 
+from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import Producer, Role
 from ltocompat.model.location import Location
 from ltocompat.scan.filters import ImageFilter
 
 PLACE = Location("a.so")
+ARCHS = st.builds(
+    SmArch, st.sampled_from([80, 90]), st.sampled_from(["", "a"]), st.sampled_from(ArchForm)
+)
 
 
 def made_by(text: str, *makers: Producer) -> bool:
@@ -52,6 +59,19 @@ def test_the_sorts_must_all_hold() -> None:
     assert where.matches(sass(PLACE))
     assert not where.matches(sass(PLACE, "sm_86"))
     assert not where.matches(sass(PLACE, made_by=()))
+
+
+@given(
+    st.sampled_from([*ArchForm, None]), st.booleans(), st.sampled_from(["80", "90", "90a"]), ARCHS
+)
+def test_an_architecture_is_any_form_of_its_number_or_the_one_that_is_written(
+    form: ArchForm | None, bare: bool, number: str, arch: SmArch
+) -> None:
+    text = f" {form or ''}{'' if bare or form is None else '_'}{number}"
+    where = ImageFilter.parse(archs=["120", text])
+    same = f"{arch.number}{arch.suffix}" == number and form in (None, arch.form)
+    assert where.matches(replace(sass(PLACE), arch=arch)) == same
+    assert not where.matches(replace(sass(PLACE), arch=None))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
@@ -122,6 +123,15 @@ def test_more_tasks_than_a_pipe_takes_keep_nobody_waiting() -> None:
     items = range(20_000)
     with workers.Pool(abs, items, 2, queued=len(items)) as pool:
         assert list(pool) == list(items)
+
+
+def test_a_worker_leaves_what_was_there_alone_and_has_room_for_its_results() -> None:
+    """Memory that no collector touches stays that of the parent."""
+    frozen = list(workers.in_order(lambda _: gc.get_freeze_count(), NUMBERS, 2))
+    assert all(count is None or count > 1000 for count in frozen)
+    with workers.Pool(abs, NUMBERS, 2) as pool:
+        pipes = [found.fileno() for found in pool._workers]  # noqa: SLF001 - before they end
+        assert [fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) for pipe in pipes] == [1 << 20] * 2
 
 
 def test_without_workers_everything_is_left_to_the_parent() -> None:

@@ -48,7 +48,8 @@ class ArchFilter(Struct, frozen=True):
             UsageError: the text is not an architecture.
         """
         arch = SmArch.parse(text)
-        return cls(arch.number, arch.suffix, arch.form if text.strip()[0].isalpha() else None)
+        named = arch == SmArch.parse(text, ArchForm.LTO)  # else a default
+        return cls(arch.number, arch.suffix, arch.form if named else None)
 
 
 class ImageFilter(Struct, frozen=True):

@@ -144,8 +144,6 @@ class Pool(Closing, Generic[T, R]):
             raise
 
     def _start(self, work: Callable[[T], R], items: Sequence[T], number: int) -> None:
-        if not number:
-            return
         import pickle  # before any worker is forked: else each would do it
         from multiprocessing import get_context
 
