@@ -7,6 +7,7 @@ held against what packages ask for and what their files import.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import zipfile
@@ -14,10 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from every_case import every
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from packages_made import CUBIN_12_4, LINUX, LTOIR_12_4, library, wheel
+from packaging.requirements import Requirement
 from samples import FOLDER
 
 from ltocompat.cli import run
@@ -369,6 +372,58 @@ def test_what_is_installed_is_a_question_to_the_loader(
         else:  # what metadata require is not there either, where it is not installed
             elsewhere = requires == ("nvidia-cublas-cu12",)
             assert missing == {Verdict.FAIL if elsewhere else Verdict.UNKNOWN}
+
+
+ABSENT = {
+    ("libcublas.so.13",): ("nvidia-cublas", "nvidia-cublas>=13", "cuda-toolkit[cublas]==13.*"),
+    ("libcublas.so.12",): (
+        "nvidia-cublas-cu12",
+        "nvidia-cudnn-cu12",
+        "nvidia-cublas-cu12; extra == 'e'",
+    ),
+    ("libcudnn.so.9",): ("nvidia-cudnn-cu12>=9", "nvidia-cudnn-cu13"),
+    ("libnvJitLink.so.12",): ("nvidia-nvjitlink-cu12", "nvidia-cusparse-cu12"),
+    ("libnvrtc.so.13",): ("nvidia-cuda-nvrtc>=13",),
+    ("libcublas.so.13", "libcusparse.so.12", "libnvJitLink.so.13"): (
+        "cuda-toolkit[cublas,cusparse]==13.*",
+    ),
+}
+
+
+@needs_gcc
+@every("case", [(needs, line) for needs, lines in ABSENT.items() for line in lines])
+def test_what_the_metadata_ask_for_is_installed_not_written(
+    tmp_path: Path, case: tuple[tuple[str, ...], str]
+) -> None:
+    """Law 7: PKG-01 names requirements of pip, and where they are met it says nothing."""
+    needs, line = case
+    folder = tmp_path / re.sub(r"\W", "_", f"{needs} {line}")
+    named, alone = folder / "named", folder / "alone"
+    older = [wheel(tmp_path, {}, name=name) for name in ("pip", "nvidia-cublas-cu11")]
+    library_of = {"libx/x.so": library(tmp_path, needs=needs)}
+    installed(alone, wheel(tmp_path, library_of), *older)
+    assert remedies(alone)
+    assert all(remedy.startswith("write Requires-Dist: ") for remedy in remedies(alone))
+    installed(named, wheel(tmp_path, library_of, [line], extras=["e"]), *older)
+    assert remedies(named)
+    for remedy in remedies(named):
+        verb, _, names = remedy.removesuffix(", or tell users to install a CUDA toolkit").partition(
+            " "
+        )
+        assert verb == "install"
+        for name in re.split(", (?=nvidia)", names):
+            requirement = Requirement(name)
+            version = min(each.version for each in requirement.specifier)
+            installed(named, wheel(tmp_path, {}, name=requirement.name, version=version))
+    assert not remedies(named)
+
+
+def remedies(site: Path) -> set[str]:
+    """What PKG-01 and PKG-04 advise."""
+    options = CheckOptions((str(site),), targets=(TARGET,))
+    results = [record for record in check(options) if isinstance(record, Result)]
+    every = (finding for result in results for finding in result.findings)
+    return {each.remedy for each in every if each.rule in ("PKG-01", "PKG-04")}
 
 
 @needs_gcc

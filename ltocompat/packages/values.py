@@ -182,6 +182,11 @@ class Shipped(Struct, frozen=True, kw_only=True):
         """Everything that its device code asks for."""
         return self.ask()
 
+    @property
+    def in_environment(self) -> bool:
+        """Return whether it is installed beside others, so that its dependencies are known."""
+        return in_environment(self.package, self.others)
+
 
 def in_environment(package: Package, others: Iterable[Package]) -> bool:
     """Return whether a package is installed beside others, so that its dependencies are known."""

@@ -56,6 +56,8 @@ class NeededLibrary(Struct, frozen=True):
         leads: the ways from the package's metadata to one that brings it.
         leads_to_others: the ways that only lead to other versions of these packages, or to those
             for another major of CUDA, whose files have other names.
+        to_install: what an environment lacks that the metadata ask for: ``nvidia-cublas>=13,<14``;
+            empty for nothing.
     """
 
     file: str
@@ -63,6 +65,7 @@ class NeededLibrary(Struct, frozen=True):
     packages: tuple[LibraryPackage, ...]
     leads: tuple[Lead, ...]
     leads_to_others: tuple[Lead, ...]
+    to_install: str
 
     @property
     def always(self) -> bool:
@@ -135,6 +138,8 @@ def _looked_for(
         if (found := _packages_with(file, conda=conda)) or _OF_OLD_TOOLKITS.fullmatch(file)
     }
     every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()
+    absent_too = wanted and shipped.in_environment
+    asked_for = leads(shipped.package, (), shipped.budget) if absent_too else ()
     needed = list[NeededLibrary]()
     for file, packages in shipped.budget.timed(wanted.items(), slow=True):
         kin = {family(package.name) for package in packages}
@@ -142,7 +147,10 @@ def _looked_for(
         leading = [lead for lead in timed if family(lead.package) in kin]
         right = tuple(lead for lead in leading if _brings(lead, file))
         others = tuple(lead for lead in leading if lead not in right)
-        needed.append(NeededLibrary(file, tuple(by_file[file]), packages, right, others))
+        named = {lead.package for lead in asked_for if _brings(lead, file)}
+        lacking = next((_requirement(row) for row in packages if row.name in named), "")
+        hosts = tuple(by_file[file])
+        needed.append(NeededLibrary(file, hosts, packages, right, others, lacking))
     return tuple(needed)
 
 
@@ -251,7 +259,7 @@ def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...
     """
     rows = [row for row in library.packages if not _OF_JIT.search(row.name)] or library.packages
     right = [row for row in rows if cuda_major(row.name) in majors] or rows
-    return tuple(dict.fromkeys(f"{row.name}{_range(row)}" for row in right))
+    return tuple(dict.fromkeys(map(_requirement, right)))
 
 
 def cuda_major(package: str) -> int:
@@ -264,6 +272,10 @@ def to_depend_on(library: NeededLibrary) -> str:
     row = library.packages[0]
     name = next(conda for conda, pypi in conda_libraries().items() if pypi == family(row.name))
     return f"{name} {_range(row)}"
+
+
+def _requirement(row: LibraryPackage) -> str:
+    return f"{row.name}{_range(row)}"
 
 
 def _range(row: LibraryPackage) -> str:

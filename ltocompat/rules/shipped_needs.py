@@ -49,6 +49,7 @@ class Need(Struct, frozen=True):
         doubt: what leaves room between the two floors, likewise.
         kind: that of the package.
         tried: trial links were asked, and left that room.
+        named: the metadata ask for it, so that an environment without it lacks it alone.
     """
 
     part: str
@@ -60,6 +61,7 @@ class Need(Struct, frozen=True):
     kind: Kind
     doubt: str = ""
     tried: bool = False
+    named: bool = False
 
     @property
     def hard(self) -> bool:
@@ -104,14 +106,15 @@ class Need(Struct, frozen=True):
 
     @property
     def advice(self) -> str:
-        """To write that line; where it may ask too much, what tells."""
+        """To write or install that; where it may ask too much, what tells."""
+        step = f"install {self.requirement}" if self.named else f"write {self.line}"
         if self.exact:
-            return f"write {self.line}"
+            return step
         if not self.tried:
-            return f"write {self.line}, unless a trial link shows that {self.possible} is enough"
+            return f"{step}, unless a trial link shows that {self.possible} is enough"
         # Who asked the linkers of deploy targets has not asked all that are possible.
         how = "ltocompat require --trial-link"
-        return f"write {self.line}, or find out with {how} whether {self.possible} is enough"
+        return f"{step}, or find out with {how} whether {self.possible} is enough"
 
     @property
     def open_to_trial(self) -> bool:
@@ -172,7 +175,13 @@ def _nvrtc(
 
 def needs_of(shipped: Shipped) -> Iterator[Need]:
     """The needs of a package, of each library that it asks for."""
-    return filter(None, (need_of(part, shipped) for part in LIBRARIES))
+    alone = replace(shipped, others=())
+    for need in filter(None, (need_of(part, shipped) for part in LIBRARIES)):
+        ways = ways_of(need, alone) if shipped.in_environment else {}
+        named = any(
+            admits_right_major(name, admitted, need) for (name, _), (admitted, _) in ways.items()
+        )
+        yield replace(need, named=named)
 
 
 def ways_of(need: Need, shipped: Shipped) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major
 from ltocompat.model.mend import Mend
@@ -50,19 +51,21 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
         yield _missing(library, shipped, variant=library.stem in brought)
 
 
-def of_one_cause(found: Sequence[Problem]) -> Iterator[Problem]:
+def of_one_cause(found: Sequence[Problem], shipped: Shipped) -> Iterator[Problem]:
     """PKG-01: the libraries of which the metadata bring none at all as one, and all others."""
     none = [problem for problem in found if problem.remedy.endswith(_OR_TOOLKIT)]
     yield from (problem for problem in found if len(none) < 2 or problem not in none)
     if len(none) < 2:
         return
     asked = tuple(text for problem in none for text in problem.asked)
-    lines = [problem.remedy.removesuffix(_OR_TOOLKIT).removeprefix("write ") for problem in none]
+    lines = (problem.remedy.removesuffix(_OR_TOOLKIT).partition(" ") for problem in none)
+    by_verb = grouped((verb, line) for verb, _, line in dict.fromkeys(lines))
+    remedy = " and ".join(f"{verb} {', '.join(lines)}" for verb, lines in by_verb.items())
     yield replace(
         none[0],
-        message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, but no dependency "
-        "installs any: they fail to load unless a CUDA toolkit is installed",
-        remedy=f"write {', '.join(dict.fromkeys(lines))}{_OR_TOOLKIT}",
+        message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, but "
+        f"{nothing_brings(shipped)} any: they fail to load unless a CUDA toolkit is installed",
+        remedy=f"{remedy}{_OR_TOOLKIT}",
         subject="libraries of CUDA",
         asked=asked,
         mend=Mend(tuple(line for each in none if each.mend for line in each.mend.requires)),
@@ -86,7 +89,7 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
     yield Problem(
         Verdict.OK,
         f"{first.first} opens {', '.join(files[:_SHOWN])}{f' and {more} more' if more else ''} by "
-        f"name, but no dependency installs {'it' if len(lacking) == 1 else 'them'}",
+        f"name, but {nothing_brings(shipped)} {'it' if len(lacking) == 1 else 'them'}",
         f"if it is used, {_advice(first, shipped)}",
         f"dependencies of {shipped.package}",
         subject="opened libraries",
@@ -184,7 +187,7 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
     """
     every = leads(shipped.package, shipped.others, shipped.budget)
     others = [lead for lead in every if not lead.by_chance]
-    nothing = "no dependency installs"
+    nothing = nothing_brings(shipped)
     # Packages of conda bring CUDA with them, as conda-forge asks.
     if shipped.package.kind is Kind.CONDA or any(lead.extra is None for lead in others):
         return Verdict.FAIL, f"but {nothing} {{}}", ""
@@ -195,6 +198,11 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
     return Verdict.UNKNOWN, end, _OR_TOOLKIT
 
 
+def nothing_brings(shipped: Shipped) -> str:
+    """Say that a library is not there, as far as the package at hand can tell."""
+    return "no installed package has" if shipped.in_environment else "no dependency installs"
+
+
 def are_beside_torch(hosts: Sequence[HostBinary]) -> bool:
     """Return whether torch is loaded with each of these files, which need a library of its own."""
     return bool(hosts) and all(any(map(_OF_TORCH.fullmatch, host.needed)) for host in hosts)
@@ -203,6 +211,8 @@ def are_beside_torch(hosts: Sequence[HostBinary]) -> bool:
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:
     if not library.packages:
         return "put it into the package: no package that pip installs has it"
+    if library.to_install:
+        return f"install {library.to_install}"
     if shipped.package.kind is Kind.CONDA:
         return f"write depends: {to_depend_on(library)}"
     if shipped.package.kind is Kind.DEBIAN:
@@ -211,9 +221,8 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
     if shipped.package.kind is Kind.RPM:
         return f"write Requires: {library.file}()(64bit), as rpmbuild does by itself"
     lines = _requirements(library, shipped)
-    if len(lines) == 1:
-        return f"write Requires-Dist: {lines[0]}"
-    return f"write Requires-Dist: {' or '.join(lines)}, whichever is for your CUDA"
+    which = ", whichever is for your CUDA" if len(lines) > 1 else ""
+    return f"write Requires-Dist: {' or '.join(lines)}{which}"
 
 
 def _mend(library: NeededLibrary, shipped: Shipped, lead: Lead | None = None) -> Mend | None:
@@ -260,6 +269,11 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
             )
 
 
+def those_at_hand(shipped: Shipped) -> str:
+    """Say which versions of a dependency are looked at."""
+    return "is installed" if shipped.in_environment else "the metadata allow"
+
+
 def of_another_major(shipped: Shipped) -> Iterator[Problem]:
     """PKG-04: dependencies on the right library, of which none brings the file that is asked for.
 
@@ -281,7 +295,7 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         does = library.named if library in found else f"{library.first} opens only {library.file}"
         yield Problem(
             Verdict.OK if told else Verdict.FAIL if library in found else Verdict.UNKNOWN,
-            f"{does}, but no {lead.package} that the metadata allow has it",
+            f"{does}, but no {lead.package} that {those_at_hand(shipped)} has it",
             _advice(library, shipped),
             lead.line,
             subject=library.stem,

@@ -137,7 +137,7 @@ def dependency_missing(shipped: Shipped | Installed) -> Iterator[Problem]:
     """A package needs a library of CUDA, and its metadata leads to none."""
     found = [lack for need in needs_of(shipped) for lack in _missing_library(need, shipped)]
     found += library_problems.missing(shipped)
-    yield from library_problems.of_one_cause(found)
+    yield from library_problems.of_one_cause(found, shipped)
     yield from library_problems.opened(shipped)
 
 
@@ -154,7 +154,7 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
         evidence = next(iter(installed.values())).line
     elif not need.hard:
-        text = f"and no dependency installs {title}"
+        text = f"and {library_problems.nothing_brings(shipped)} {title}"
         remedy = f"if it is used, {need.advice}"
     else:
         hosts = [h for h in shipped.hosts if h.linked and files_of(h, library, "needed")]
@@ -228,12 +228,13 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
         if any(admits_right_major(name, allowed, need) for (name, _), (allowed, _) in ways.items()):
             continue
         majors = " or ".join(map(str, need.majors))
+        at_hand = library_problems.those_at_hand(shipped)
         elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
         for (package, extra), (_, way) in ways.items():
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
                 Verdict.OK if extra is not None and elsewhere else verdict,
-                f"{need.why}, but no {package} that the metadata allow has major {majors}",
+                f"{need.why}, but no {package} that {at_hand} has major {majors}",
                 way.line,
                 package,
                 asked=_asked(need),

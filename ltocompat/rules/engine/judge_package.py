@@ -11,7 +11,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.requirement import Required
 from ltocompat.model.watchdog import watched
 from ltocompat.packages.python_packages import installed_around, may_load_libraries
-from ltocompat.packages.values import Kind, Shipped, in_environment
+from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.rule import Problem
 
@@ -62,7 +62,7 @@ def problems(shipped: Shipped) -> tuple[Problem, ...]:
     """Collect the problems that all rules find, each once, worst first."""
     found: list[Problem] = []
     # The type by which the rules call it.
-    what = "Installed" if in_environment(shipped.package, shipped.others) else "Shipped"
+    what = "Installed" if shipped.in_environment else "Shipped"
     what = "ShippedImage" if shipped.package.kind is Kind.IMAGE else what
     try:
         with watched(shipped.budget):
