@@ -19,7 +19,7 @@ from packages_made import CUBIN_12_4, CUBIN_13_5, judged, told
 from rule_cases import spares, strikes
 from samples import FOLDER
 
-from ltocompat import audit, check, diff, inspect, weigh
+from ltocompat import audit, check, diff, inspect, require, weigh
 from ltocompat.cli import run
 from ltocompat.commands.policy.gate import Audited
 from ltocompat.facts import drivers, table
@@ -494,6 +494,22 @@ def test_a_drivers_libcuda_in_an_image_is_judged_on_a_known_driver(
     assert {each.rule for each in bad} == ({expected} if expected else set())
     assert {each.verdict for each in bad} == ({worst} if expected else set())
     assert {str(each.example) for each in bad} == ({f"{path}::/{file}"} if expected else set())
+
+
+@pytest.mark.parametrize("file", [IN_FRONT, BESIDE, "usr/local/cuda/compat/libcuda.so.610.43.02"])
+@pytest.mark.parametrize(
+    "env", ["A=b", "LD_LIBRARY_PATH=/opt/driver", "NVIDIA_REQUIRE_CUDA=cuda>=13.0"]
+)
+def test_code_in_an_image_needs_the_driver_that_it_needs_anywhere(
+    tmp_path: Path, file: str, env: str
+) -> None:
+    """What an image says of drivers, or brings, decides where it starts and which libcuda loads."""
+    config = {"os": "linux", "architecture": "amd64", "config": {"Env": [env]}}
+    files = {APP: CUBIN_11_8, file: shared("libcuda.so.1")}
+    (image,) = require(written(tmp_path, oci_layout([archive(files)], config)))
+    (tmp_path / "app.cubin").write_bytes(CUBIN_11_8)
+    (alone,) = require(tmp_path / "app.cubin")
+    assert (image.services, image.driver_sass) == (alone.services, alone.driver_sass)
 
 
 LISTED = ("LD_LIBRARY_PATH", "ld.so.conf", "")

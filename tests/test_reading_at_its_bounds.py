@@ -24,7 +24,7 @@ import zstandard
 from container_images_made import docker_archive, layer_of
 from elf_writer import Part, elf, tags
 from fatbin_writer import KINDS, EntrySpec, entry, region
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from package_writer import Raw, raw_zip, tar_of, zip_of
 from samples import FOLDER
@@ -538,6 +538,46 @@ def test_a_compiler_names_itself_in_the_comment_in_front() -> None:
     assert (llvm.generator, llvm.toolkit) == ("LLVM NVPTX Back-End", None)
     nvrtc = ptx.parse(PTX[:4096])
     assert (nvrtc.generator, (nvrtc.toolkit or "")[:5]) == (None, "12.4.")
+
+
+LINES = [
+    "// a comment",
+    "/* in a comment",
+    "*/",
+    "",
+    "  ",
+    ".version 8.4",
+    " .version 7.0",
+    ".version x",
+    ".target sm_80",
+    ".target sm_90, debug",
+    ".target x",
+    "\t.target sm_75 // old",
+    ".address_size 64",
+    ".address_size 32 // bits",
+    ".func f()",
+    "// Cuda compilation tools, release 12.4, V12.4.131",
+]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=9), st.sampled_from(["\n", "\r\n", " "]))
+@example([".version 8.4", ".target sm_80", ".address_size 64"], "\n")
+@example([".version 8.4", ".target sm_80", ".address_size 64", ".target sm_90"], "\n")
+def test_what_follows_the_directives_of_a_compiler_changes_nothing(
+    lines: list[str], end: str
+) -> None:
+    """Which are known again, text by text, as they are read the first time."""
+    head = "".join(f"{line}{end}" for line in lines).encode()
+    with mock.patch.object(ptx, "_DIRECTIVES", 0):
+        plainly = outcome(head)
+    assert outcome(head) == outcome(head) == plainly
+
+
+def outcome(head: bytes) -> ptx.Ptx | str:
+    try:
+        return ptx.parse(head)
+    except Malformed as error:
+        return str(error)
 
 
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])

@@ -18,10 +18,16 @@ _MARKETS: dict[str, tuple[bool | None, Callable[[Sm], bool]]] = {
     "jetson": (True, lambda sm: sm.tegra and _sold(sm, data_center=True)),
 }
 _SPELLINGS = {
-    "any": "all", "data-center": "datacenter", "data-centre": "datacenter",
-    "datacentre": "datacenter", "data_center": "datacenter", "consumer": "geforce",
-    "tegra": "jetson", "ada lovelace": "ada", "ada-lovelace": "ada",
-}  # fmt: skip
+    "any": "all",
+    "data-center": "datacenter",
+    "data-centre": "datacenter",
+    "datacentre": "datacenter",
+    "data_center": "datacenter",
+    "consumer": "geforce",
+    "tegra": "jetson",
+    "ada lovelace": "ada",
+    "ada-lovelace": "ada",
+}
 
 
 def groups() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from ltocompat.model.image import PtxFlaw
 from ltocompat.model.limits import MIB, Budget
 
 HEAD_SIZE = 4096
-# Without a comment, the directives in front of the code are shorter than this.
+# The lines that compilers write in front of the code are shorter than this.
 _DIRECTIVES = 512
 # Parameters and an empty body are shorter than this, and a statement than that.
 _BODY = 16 << 10
@@ -40,6 +40,11 @@ _STRING = re.compile(rb'"[^"\n]*+"')
 # Directives that no semicolon ends.
 _WHOLE_LINE = re.compile(rb"\s*+(?:\.(?:version|target|address_size|file|loc)\b|@@DWARF)")
 _ADDRESS_SIZE = re.compile(rb"^[^\S\n]*+\.address_size\s+(\S+)", re.MULTILINE)
+# The same in front of thousands of texts, which nothing behind them changes.
+_USUAL_DIRECTIVES = re.compile(
+    rb"(?>\s|//[^\n]*\n)*+^\.version\s+\d{1,9}\.\d{1,9}\n\.target\s+[^\n;/]+\n\.address_size\s+\S+\n",
+    re.MULTILINE,
+)
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 # Nothing but labels, declarations, places in the source, and returns.
 _EMPTY_BODY = re.compile(
@@ -84,21 +89,8 @@ def parse(head: bytes) -> Ptx:
     Raises:
         Malformed: there is no ``.version`` or no ``.target`` in the text, or one that is none.
     """
-    last = head.find(b".address_size", 0, _DIRECTIVES)
-    end = head.find(b"\n", last, _DIRECTIVES) + 1
-    return (_parse_directives(head[:end]) if end else None) or _parse(head)
-
-
-@functools.lru_cache(maxsize=256)
-def _parse_directives(lines: bytes) -> Ptx | None:
-    """Read the directives where each stands on whole lines; None where they don't.
-
-    Compilers write the same few lines in front of thousands of texts.
-    """
-    try:
-        return _parse(lines) if _ADDRESS_SIZE.search(lines) else None
-    except Malformed:
-        return None
+    lines = _USUAL_DIRECTIVES.match(head, 0, _DIRECTIVES)
+    return _parse_usual(lines[0]) if lines else _parse(head)
 
 
 def _parse(head: bytes) -> Ptx:
@@ -128,6 +120,9 @@ def _parse(head: bytes) -> Ptx:
         toolkit=toolkit[2].decode() if toolkit else None,
         generator=generator[1].decode() if generator else None,
     )
+
+
+_parse_usual = functools.lru_cache(maxsize=256)(_parse)
 
 
 def _words(target: re.Match[bytes]) -> list[str]:

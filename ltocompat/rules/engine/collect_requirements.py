@@ -175,8 +175,8 @@ def required(
         package: the package that it is, whose metadata its lines never loosen; None for none.
         limits: what reading these may cost.
     """
-    # What an image says of drivers and brings for old ones is no need of its code.
-    summary = replace(summary, starts_on=(), platform="", compat=None)
+    # An image may refuse drivers, and the libcuda in it may hide theirs: its code asks for neither.
+    summary = replace(summary, starts_on=(), platform="", compat=None, own_driver=None)
     engine = engine or Engine()
     groups = [_settled(group) for group in summary.groups]
     settled = replace(summary, groups=groups)
