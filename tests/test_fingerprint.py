@@ -12,8 +12,8 @@ from ltocompat.commands.policy.fingerprint import (
     distribution,
     key_of,
     target_key,
-    unversioned,
 )
+from ltocompat.model.file_name import unversioned
 from ltocompat.model.location import Location
 from ltocompat.model.target import ANY_TARGET, Gpu, Target
 from ltocompat.model.verdict import Finding, Route, Verdict
@@ -102,8 +102,8 @@ def test_the_name_of_a_distribution_is_read_from_its_file(path: str, name: str) 
         ("pkg.libs/libfoo-1a2b3c4d.so.1.2", "pkg.libs/libfoo.so"),
         ("bin/nvJitLink_130_0.dll", "bin/nvJitLink.dll"),
         ("cusparse64_12.dll", "cusparse64.dll"),
-        ("pkg/_core.cpython-311-x86_64-linux-gnu.so", "pkg/_core.cpython--x86_64-linux-gnu.so"),
-        ("pkg/_core.cp312-win_amd64.pyd", "pkg/_core.cp-win_amd64.pyd"),
+        ("pkg/_core.cpython-311-x86_64-linux-gnu.so", "pkg/_core.so"),
+        ("pkg/_core.cp312-win_amd64.pyd", "pkg/_core.pyd"),
         ("lib/python3.11/site-packages/x.so", "lib/python/site-packages/x.so"),
         ("usr/local/cuda-12.4/lib64/libx.a", "usr/local/cuda/lib64/libx.a"),
         ("libx-1.2.3.a", "libx.a"),

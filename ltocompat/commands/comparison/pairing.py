@@ -7,23 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from ltocompat.model.file_name import without_versions
+
 # Names of packages end so; a place inside of one goes by what follows.
 _PACKAGE = re.compile(
     r"\.(?:whl|zip|conda|tar|tgz|tbz2?|txz|tar\.(?:gz|bz2|xz|zst)|egg)$", re.IGNORECASE
-)
-# What two releases of one file differ by, in the order in which it is taken off.
-_VERSIONS = (
-    # libcusparse.so.12.5.8, libcusparse.12.dylib
-    (re.compile(r"(\.so)(?:\.\d{1,9})+$"), r"\1"),
-    (re.compile(r"(?:\.\d{1,9})+(\.dylib)$"), r"\1"),
-    # cusparse64_12.dll, nvJitLink_120_0.dll
-    (re.compile(r"(?:_\d{1,9})+(?:\.alt)?(\.dll)$", re.IGNORECASE), r"\1"),
-    # core.cpython-311-x86_64-linux-gnu.so, core.abi3.so, core.cp311-win_amd64.pyd
-    (re.compile(r"\.(?:cpython-\d{1,9}|cp\d{1,9}|abi3)[\w-]*(\.(?:so|pyd))$"), r"\1"),
-    # auditwheel's hash: libgomp-855c301a.so
-    (re.compile(r"-[0-9a-f]{8}(?=\.so|\.dll)"), ""),
-    # libx-1.2.3.so, kernel_v12.4.fatbin
-    (re.compile(r"[-_]v?\d{1,9}(?:\.\d{1,9})+(?=\.\w+$)"), ""),
 )
 _NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 
@@ -39,9 +27,7 @@ def label(names: Iterable[str]) -> str:
 def unversioned(path: str) -> str:
     """``nvidia/cu/lib/libcusparse.so`` of ``nvidia/cu13/lib/libcusparse.so.12``."""
     folder, name = posixpath.split(path.replace("\\", "/"))
-    for pattern, instead in _VERSIONS:
-        name = pattern.sub(instead, name)
-    return posixpath.join(_NUMBERS.sub("", folder), name)
+    return posixpath.join(_NUMBERS.sub("", folder), without_versions(name))
 
 
 def pairs(old: Iterable[str], new: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from ltocompat.commands.policy.fingerprint import unversioned
+from ltocompat.model.file_name import unversioned
 from ltocompat.model.policy import ANY
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Finding, Verdict

@@ -17,14 +17,13 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from ltocompat.model.file_name import NUMBER, unversioned, without_versions
 from ltocompat.model.location import folders_around
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result
 from ltocompat.packages.values import normalized
 from ltocompat.rules.engine.findings import subject_of
 from ltocompat.targets.inline import COMPARED
-
-_NUMBER = r"v?[0-9]+(?:\.[0-9]+)+"
 
 # File names of packages: PEP 427, PEP 625, and the manuals of conda, Debian, RPM and NuGet.
 _PACKAGES = tuple(
@@ -33,21 +32,7 @@ _PACKAGES = tuple(
         r"(?P<name>[^-]+)-[^-]+(?:-[0-9][^-]*)?-[^-]+-[^-]+-[^-]+\.whl",
         r"(?P<name>.+)-[^-]+-[^-]+\.(?:conda|tar\.bz2|rpm)",
         r"(?P<name>[^_]+)_[^_]+_[^_]+\.deb",
-        rf"(?P<name>.+?)[-_.]{_NUMBER}[^/]*\.(?:tar\.gz|tgz|tar\.xz|tar\.zst|tar|zip|nupkg)",
-    )
-)
-
-# What changes in the name of a file when it is built again, and what is left of it.
-_VERSIONS = tuple(
-    (re.compile(pattern, re.IGNORECASE), left)
-    for pattern, left in (
-        (r"(?<=\.so)(?:\.[0-9]+)+$", ""),  # libx.so.12
-        (r"-(?:[0-9a-f]{8}|[0-9a-f]{32})(?=\.(?:so|dll|dylib)$)", ""),  # by auditwheel, delvewheel
-        (r"(?:_[0-9]+)+(?=\.dll$)", ""),  # nvJitLink_130_0.dll
-        (r"(?<=\bcpython-)[0-9]+(?=-)", ""),  # x.cpython-311-x86_64-linux-gnu.so
-        (r"(?<=\.cp)[0-9]+(?=-)", ""),  # x.cp311-win_amd64.pyd
-        (r"^(python)[0-9]+(?:\.[0-9]+)?$", r"\1"),  # lib/python3.11
-        (rf"[-_.]?{_NUMBER}", ""),  # cuda-12.4, libx-1.2.3.a
+        rf"(?P<name>.+?)[-_.]{NUMBER}[^/]*\.(?:tar\.gz|tgz|tar\.xz|tar\.zst|tar|zip|nupkg)",
     )
 )
 
@@ -147,7 +132,7 @@ def distribution(path: str) -> str:
     for pattern in _PACKAGES:
         if found := pattern.fullmatch(base):
             return normalized(found["name"])
-    return f"{folder}{mark}{_bare(base)}"
+    return f"{folder}{mark}{without_versions(base)}"
 
 
 def path_in_project(path: str, project: str | None = None) -> str:
@@ -176,11 +161,6 @@ def _repository(folder: str) -> str | None:
     return next(map(os.path.realpath, found), None)
 
 
-def unversioned(name: str) -> str:
-    """A path without the versions in it: ``nvidia/lib/libx.so`` of ``nvidia/lib/libx.so.12``."""
-    return "/".join(_bare(part) for part in name.split("/"))
-
-
 def _member(name: str) -> str:
     """A package inside a package goes by its name alone."""
     return distribution(name) if _is_package(name) else unversioned(name)
@@ -189,10 +169,3 @@ def _member(name: str) -> str:
 def _is_package(path: str) -> bool:
     base = path.replace(os.sep, "/").rsplit("/", 1)[-1]
     return any(pattern.fullmatch(base) for pattern in _PACKAGES)
-
-
-def _bare(part: str) -> str:
-    bare = part
-    for pattern, left in _VERSIONS:
-        bare = pattern.sub(left, bare)
-    return bare or part
