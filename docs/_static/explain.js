@@ -331,12 +331,13 @@ function visualStudio(values) {
 
 function hostCompiler(values) {
   if ((values.compiler || "").startsWith("Microsoft")) return visualStudio(values);
-  if (!("host" in values)) return {};
-  const clang = values.compiler === "clang";
+  const host = values.host || values.build_gcc;
+  if (!host) return {};
+  const clang = "host" in values && values.compiler === "clang";
   const [name, command] = clang ? ["clang", "clang++"] : ["gcc", "g++"];
-  const newest = Math.floor(values.host) - clang;
-  const said = newest === 4 ? values.host : newest;
-  const found = { host_is: `${name} ${said}`, host_command: `${command}-${said}` };
+  const newest = Math.floor(host) - clang;
+  const said = newest === 4 ? host : newest;
+  const found = { host_is: `${name} ${said}`, host_command: `${command}-${said}`, [`host_${name}`]: String(said) };
   const row = searchIndex.explain.hosts.find(([, gcc, other]) => (clang ? other : gcc) > newest);
   if (!row) return found;
   return { ...found, host_next: row[0], host_next_is: `${name} ${clang ? row[2] : row[1]}` };
@@ -423,6 +424,7 @@ const CONDITIONS = {
     const needed = neededBranch(values.cuda || values.made || "9.2");
     return Number(values.gpu_sm_branch || needed) < needed;
   },
+  "GPU is too old": ({ gpu_sm_cc, sm_cc }) => order(gpu_sm_cc || "99.9", sm_cc || "6.0") < 0,
   "GPU is newer than the build": ({ build, gpu_sm_first }) => order(build || "99.9", gpu_sm_first || "0.0") < 0,
   removed: (values) => "symbol_last" in values,
   "another nvcc is used": ({ build, sm_first, sm_last }) =>
@@ -481,7 +483,7 @@ function said(whole, flat, place, values, sentences) {
   const all = built ? { ...values, source: nearest.row.says.source } : { ...values };
   for (const [name, asked, says] of searchIndex.explain.releases) {
     if (!(name in values)) continue;
-    const known = { release: values[name] };
+    const known = { release: values[name], underscored: values[name].replaceAll(".", "_") };
     if (order(values[name], "11.3") >= 0) Object.assign(known, { packaged: values[name], dashed: values[name].replaceAll(".", "-") });
     all[asked] = sentence(says, known);
   }

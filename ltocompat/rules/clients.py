@@ -127,7 +127,7 @@ def said(
     known = {**values, "source": nearest.says["source"]} if built else dict(values)
     for name, asked, says in values_known()["releases"]:
         if name in values:
-            release = {"release": values[name]}
+            release = {"release": values[name], "underscored": values[name].replace(".", "_")}
             if Release.parse(values[name]) >= _PACKAGED:
                 release |= {"packaged": values[name], "dashed": values[name].replace(".", "-")}
             known[asked] = sentence(says, release)

@@ -94,6 +94,10 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _release(values: Mapping[str, str], name: str, otherwise: str = "0.0") -> Release:
+    return Release.parse(values.get(name, otherwise))
+
+
 def _parts(name: str, values: Mapping[str, str]) -> dict[str, str]:
     """What is known of a value, by its name and theirs."""
     return {f"{name}_{part}": value for part, value in values.items() if value}
@@ -124,10 +128,8 @@ def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
 
 def _native(values: Mapping[str, str]) -> str:
     """The word with which nvcc and CMake ask the GPU, where nothing says that they are older."""
-    nvcc = Release.parse(values.get("build", "0.0"))
-    cmake = Release.parse(values.get("cmake", "9.9"))
-    known = nvcc >= Release(11, 6) and cmake >= Release(3, 24) and "no_native" not in values
-    return "native" if known else ""
+    known = _release(values, "build") >= Release(11, 6) and "no_native" not in values
+    return "native" if known and _release(values, "cmake", "9.9") >= Release(3, 24) else ""
 
 
 def _package(values: Mapping[str, str]) -> dict[str, str]:
@@ -188,16 +190,17 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     """The newest host compiler that an nvcc takes, and the CUDA release that takes a newer one."""
     if values.get("compiler", "").startswith("Microsoft"):
         return _visual_studio(values)
-    host = values.get("host")
-    if over := values.get("over"):  # "gcc 4.9 and up"
-        host = str((int(over[0]) * 10 + int(over[2]) - 1) / 10)
+    over = values.get("over")  # "gcc 4.9 and up"
+    before = str((int(over[0]) * 10 + int(over[2]) - 1) / 10) if over else None
+    host = before or values.get("host") or values.get("build_gcc")
     if host is None:
         return {}
-    name, command = ("clang", "clang++") if values["compiler"] == "clang" else ("gcc", "g++")
+    clang = "host" in values and values["compiler"] == "clang"
+    name, command = ("clang", "clang++") if clang else ("gcc", "g++")
     # "gcc versions later than 12", "clang version must be less than 16"
-    newest = int(host.split(".")[0]) - (name == "clang")
+    newest = int(host.split(".")[0]) - clang
     said = host if newest == _WITH_MINORS else newest
-    found = {"is": f"{name} {said}", "command": f"{command}-{said}"}
+    found = {"is": f"{name} {said}", "command": f"{command}-{said}", name: str(said)}
     if later := [row for row in rows(HostCompilers) if getattr(row, name) > newest]:
         found |= {"next": str(later[0].cuda), "next_is": f"{name} {getattr(later[0], name)}"}
     return _parts("host", found)
@@ -243,9 +246,8 @@ def _of_driver(text: str) -> dict[str, str]:
     cuda = branch_cuda(branch)
     optix = [row.optix for row in rows(OptixRelease) if row.branch <= branch]
     known = {"own_branch": str(branch), "optix": optix[-1] if optix else ""}
-    if cuda is None:
-        return known
-    return known | _of_cuda(str(cuda)) | {"cuda": str(cuda), "branch": str(branch)}
+    of_cuda = {"cuda": str(cuda), "branch": str(branch)}
+    return known if cuda is None else known | _of_cuda(str(cuda)) | of_cuda
 
 
 def _of_sm(text: str) -> dict[str, str]:
@@ -277,10 +279,6 @@ def _of_symbol(text: str) -> dict[str, str]:
     return {} if cuda is None else {"cuda": str(cuda), "branch": _branch(cuda)}
 
 
-def _of_optix(text: str) -> dict[str, str]:
-    return {"branch": next((str(r.branch) for r in rows(OptixRelease) if r.optix == text), "")}
-
-
 def _branch(cuda: Release) -> str:
     first = {row["cuda"]: row["linux"] for row in table("drivers")["earlier"]}.get(str(cuda), "")
     return str(cuda_branch(cuda) or first.partition(".")[0])
@@ -295,14 +293,16 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "std": lambda text: {"first": values_known()["languages"].get(text[-4:], "")},
     **dict.fromkeys(("sm", "gpu_sm"), _of_sm),
     "symbol": _of_symbol,
-    "optix": _of_optix,
+    "optix": lambda of: {
+        "branch": next((str(row.branch) for row in rows(OptixRelease) if row.optix == of), "")
+    },
     "nvenc": lambda api: {"branch": str(values_known()["nvenc"].get(api, ""))},
 }
 
 
 def _dropped(values: Mapping[str, str]) -> bool:
     """Return whether the GPU was dropped; not where the text's toolkit is from before it."""
-    build = Release.parse(values.get("build", "99.9"))
+    build = _release(values, "build", "99.9")
     return "sm_last" in values and build >= Release.parse(values["sm_first"])
 
 
@@ -332,6 +332,8 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "dropped": _dropped,
     "newer than the tool": lambda values: "sm_first" in values and not _dropped(values),
     "no driver for the GPU": _no_driver,
+    # Of a feature that names no architecture: atomicAdd of double begins with 6.0.
+    "GPU is too old": lambda of: _release(of, "gpu_sm_cc", "99.9") < _release(of, "sm_cc", "6.0"),
     "GPU is newer than the build": lambda of: of.get("gpu_needs", "") == of.get("gpu_sm_first"),
     "removed": lambda values: "symbol_last" in values,
     "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
@@ -344,9 +346,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
         int(of.get("driver_own_branch", "999")) < _needed_branch(of.get("torch", "0.0"))
     ),
     "another nvcc is used": lambda of: (
-        Release.parse(of.get("sm_first", "99.9"))
-        <= Release.parse(of.get("build", "0.0"))
-        <= Release.parse(of.get("sm_last", "99.9"))
+        _release(of, "sm_first", "99.9") <= _release(of, "build") <= _release(of, "sm_last", "99.9")
     ),
     "names no driver": lambda of: "driver" not in of and "driver_cuda" not in of,
 }
