@@ -6,6 +6,7 @@ What is expected is counted here in bytes, never taken from the reader.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from dataclasses import replace
 from unittest import mock
 
@@ -31,6 +32,7 @@ from test_hosts_windows import image
 from test_limits_at_their_bounds import rpm_of
 from test_reading_at_its_bounds import FATBIN, PTX, _records, ar_of
 
+import ltocompat
 from ltocompat.files import byteview
 from ltocompat.files.archives import spool
 from ltocompat.files.archives.image_packages import folders_searched
@@ -52,6 +54,7 @@ from ltocompat.files.images.cubin import first_value
 from ltocompat.files.objects import read_host
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.pe import read_pe
+from ltocompat.model.arch import ArchForm
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.image import Module, Skipped
 from ltocompat.model.limits import Budget
@@ -580,6 +583,50 @@ NO_KERNELS = EntrySpec(KINDS["sass"], CUBINS["nvcc-13.0-sm_80-without-kernels"],
 TEXT_80, TEXT_90 = (
     EntrySpec(KINDS["ptx"], f".version 8.4\n.target sm_{n}\n".encode(), sm=n) for n in (80, 90)
 )
+
+
+LTO_80 = EntrySpec(
+    KINDS["ltoir"], (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes(), options=None
+)
+REAL, VIRTUAL, LTO = ArchForm.REAL, ArchForm.VIRTUAL, ArchForm.LTO
+FORMS = {
+    OF_80: (80, REAL),
+    OF_90: (90, REAL),
+    TEXT_80: (80, VIRTUAL),
+    TEXT_90: (90, VIRTUAL),
+    LTO_80: (80, LTO),
+}
+
+
+@given(st.lists(st.lists(st.sampled_from([*FORMS]), min_size=1, max_size=4), max_size=4))
+def test_images_are_counted_by_architecture_and_form(modules: list[list[EntrySpec]]) -> None:
+    data = b"".join(region([entry(spec) for spec in specs]) for specs in modules)
+    counts = Counter(FORMS[spec] for specs in modules for spec in specs)
+    found = ltocompat.architectures(data + bytes(64))
+    for form, told in ((REAL, found.sass), (VIRTUAL, found.ptx), (LTO, found.ltoir)):
+        expected = [(n, count) for (n, of), count in sorted(counts.items()) if of is form]
+        assert [(arch.number, count) for arch, count in told.items()] == expected
+    assert found.skipped == ()
+
+
+@given(st.lists(st.sampled_from([*FORMS][:4]), min_size=1, max_size=4, unique=True))
+def test_a_file_serves_a_gpu_by_as_many_modules_as_have_code_for_it(
+    specs: list[EntrySpec],
+) -> None:
+    """SASS runs on GPUs of its major from its minor on, PTX on newer ones, too."""
+    data = b"".join(region([entry(spec)]) for spec in specs)
+    found = ltocompat.serves(data, ["80;86", "90"])
+    assert [arch.number for arch in found] == [80, 86, 90]
+    for arch, coverage in found.items():
+        by_sass = sum(
+            form is REAL and n // 10 == arch.major and n <= arch.number
+            for n, form in map(FORMS.__getitem__, specs)
+        )
+        by_ptx = sum(
+            form is VIRTUAL and n <= arch.number for n, form in map(FORMS.__getitem__, specs)
+        )
+        assert (coverage.modules, coverage.sass) == (len(specs), by_sass)
+        assert coverage.ptx + coverage.without_kernels >= by_ptx
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 import verdict_values
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ltocompat.commands import audit, floor_setters, trials
 from ltocompat.commands.comparison import release_side
@@ -58,6 +60,7 @@ from ltocompat.rules.message_values import _driver_suffices
 from ltocompat.rules.picked import Found
 from ltocompat.rules.rule import Problem
 from ltocompat.scan import module_reader, weigh, workers
+from ltocompat.scan.shipped_linker import shipped_major
 from ltocompat.scan.summary_cache import SummaryCache
 from ltocompat.trial.values import Answer, LinkOutcome, Step
 
@@ -189,6 +192,27 @@ def test_a_summary_is_kept_by_path_and_by_how_it_is_read(monkeypatch: Patch) -> 
     reading = some(targets=None, settings=some(limits=1))
     assert [*audit._kept_summaries(["a"], reading, some(identity=lambda: "12.4"), cache)] == []
     assert asked == [("a", "(None, 1) 12.4")]
+
+
+@pytest.mark.parametrize("key", [None, "key"])
+@pytest.mark.parametrize("kept", [None, ["kept"]])
+@pytest.mark.parametrize("failed", [False, True])
+def test_files_that_have_not_changed_are_not_read_again(
+    monkeypatch: Patch, key: str | None, kept: list[str] | None, *, failed: bool
+) -> None:
+    """What can't be read is tried again the next time."""
+    now = ArtifactSummary("a")
+    read = [now, Failure("unreadable", "it is gone")] if failed else [now]
+    monkeypatch.setattr(audit, "summaries", lambda *_: read)
+    reading = some(targets=None, settings=some(limits=1))
+    new = list[object]()
+    cache = some(key=lambda *_: key, get=lambda _: kept, keep=lambda *words: new.append(words))
+    linkers = some(identity=lambda: "12.4")
+    found: Any = [*audit._kept_summaries(["a"], reading, linkers, cache)]
+    known = key is not None and kept is not None
+    assert found == (kept if known else read)
+    assert new == [("key", [now])] * (key is not None and kept is None and not failed)
+    assert [*audit._kept_summaries(["a"], reading, linkers, None)] == read
 
 
 def test_the_key_of_a_file_is_of_all_its_bytes(tmp_path: Path) -> None:
@@ -548,3 +572,29 @@ def test_linkers_are_asked_only_where_a_verdict_is_unknown(monkeypatch: Patch) -
     settled = trials.Trials.settled(some(), found, goals, some(), Route.LINK)
     assert [*settled] == found
     assert asked == [(found[0], goals, Route.LINK)]
+
+
+LINKERS = st.sampled_from(
+    [
+        ("libnvJitLink", "needed", "libnvJitLink.so.12"),
+        ("libnvJitLink", "opened", "libnvJitLink.so.12"),
+        ("libnvJitLink", "opened", "libnvJitLink.so.13"),
+        ("libnvJitLink", "opened", None),
+        ("libnvJitLink", "static", "libnvJitLink.so.13"),
+        ("libcudart", "needed", "libcudart.so.13"),
+    ]
+)
+
+
+@given(
+    st.lists(LINKERS, max_size=3),
+    st.sampled_from(["libcusparse.so.12", "libcufft.so.11", "libx.so.1", None]),
+)
+def test_a_library_of_cuda_ships_with_the_linker_whose_only_file_it_names(
+    needs: list[tuple[str, str, str | None]], soname: str | None
+) -> None:
+    libraries = [some(name=name, how=how, file=file) for name, how, file in needs]
+    own = {file for name, how, file in needs if "Link" in name and file and how != "static"}
+    known = len(own) == 1 and soname in ("libcusparse.so.12", "libcufft.so.11")
+    found = shipped_major(some(libraries=libraries, soname=soname))
+    assert found == (int(own.pop().rpartition(".")[2]) if known else None)

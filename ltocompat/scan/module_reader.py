@@ -71,7 +71,7 @@ class ModuleReader(Struct):
 
     def fresh(self) -> ModuleReader:
         """Return a new describer for modules that others lie in front of."""
-        return ModuleReader(self._wanted, self._detail)
+        return replace(self, _filled=set())
 
     def describe(self, stored: StoredModule) -> tuple[PartialModule, Sequence[Skipped]]:
         """A module in both passes, and which of its images can't be read."""

@@ -17,6 +17,7 @@ from ltocompat.scan import slices, workers
 
 # Below this, handing files to a process and its answers back takes longer than reading them.
 _WORTH_A_PROCESS = 16 * MIB
+_ELF = b"\x7fELF"
 
 
 class Settings(Protocol):
@@ -80,7 +81,7 @@ def _for_us(path: str | None, *, in_slices: bool) -> bool:
         if not stat.S_ISREG(status.st_mode):
             return True
         if in_slices and status.st_size >= slices.LARGE:
-            return read_regular(path, 4).startswith((b"\x7fELF", b"MZ"))
+            return read_regular(path, len(_ELF)).startswith((_ELF, b"MZ"))
     return False
 
 

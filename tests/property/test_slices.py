@@ -17,7 +17,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.objects import read_host
-from ltocompat.model.image import Module, Skipped
+from ltocompat.model.image import HostBinary, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
@@ -220,3 +220,25 @@ def test_processes_read_what_one_reads(data: bytes, cuts: list[int]) -> None:
     for number in (2, 5, 16):
         file = sliced(data)
         assert list(file.joined(parts, workers.in_order(file.read, parts, number))) == expected
+
+
+def test_this_process_reads_nothing_that_a_worker_reads() -> None:
+    """What the file needs is read by one of them, too, and told last."""
+    data = (FOLDER / "objects" / "nvcc-13.0-rdc-sass").read_bytes()
+    file, here = sliced(data), list[str]()
+    expected = whole(data)
+    assert file.host is not None
+    described = file.host.describe(PLACE)
+
+    def needing() -> HostBinary:
+        if not workers.inside():
+            here.append("needing")
+        return described
+
+    walk = FatbinWalk.until
+    with mock.patch.object(FatbinWalk, "until", side_effect=walk, autospec=True) as read:
+        found = list(file.by_workers(2, needing))
+    assert [*filter(lambda record: isinstance(record, Module), found)] == [
+        record for record in expected if isinstance(record, Module)
+    ]
+    assert (found[-1], here, read.call_count) == (described, [], 0)
