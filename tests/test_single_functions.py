@@ -18,8 +18,10 @@ import pytest
 import verdict_values
 from hypothesis import given
 from hypothesis import strategies as st
+from samples import FOLDER
 
-from ltocompat.commands import audit, floor_setters, trials
+import ltocompat
+from ltocompat.commands import audit, check, floor_setters, trials
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.init import _Drafting
 from ltocompat.commands.link import _reason
@@ -40,10 +42,11 @@ from ltocompat.facts.drivers import branch_cuda, driver_branches
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.arch import Release, SmArch, version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.errors import LtocompatError, Missing, UsageError
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.library_name import PATHFINDER
+from ltocompat.model.limits import Limits
 from ltocompat.model.linker import Tool
 from ltocompat.model.location import Location
 from ltocompat.model.target import ANY_TARGET, DriverVersion, System
@@ -598,3 +601,24 @@ def test_a_library_of_cuda_ships_with_the_linker_whose_only_file_it_names(
     known = len(own) == 1 and soname in ("libcusparse.so.12", "libcufft.so.11")
     found = shipped_major(some(libraries=libraries, soname=soname))
     assert found == (int(own.pop().rpartition(".")[2]) if known else None)
+
+
+@pytest.mark.parametrize("driver", [None, "580.95.05"])
+@pytest.mark.parametrize("gpus", [(), ("h100",)])
+def test_this_machine_is_a_target_with_a_driver_or_a_gpu(
+    driver: str | None, gpus: tuple[str, ...]
+) -> None:
+    expected = pytest.raises(Missing, match="name the target") if not (driver or gpus) else None
+    with expected or contextlib.nullcontext():
+        check._need_a_driver(some(driver=driver, gpus=gpus))
+
+
+def test_what_was_read_of_a_file_that_breaks_off_is_compared() -> None:
+    side = release_side.Side("x", ["x"], Limits(), names=False, saved=False)
+    data = (FOLDER / "fatbin" / "nvcc-13.0-none.fatbin").read_bytes()
+    for record in ltocompat.inspect(data):
+        if isinstance(record, ltocompat.Module):
+            side.take(record)
+    side.broken_off()
+    assert [summary.modules for summary in side._summaries] == [1]
+    assert (side.complete, side.sizes) == (False, [None])

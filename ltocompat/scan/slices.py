@@ -7,7 +7,7 @@ was first found there, it is read again.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice, pairwise
@@ -149,13 +149,12 @@ class SlicedFile(Struct, Generic[T], frozen=True):
         size = self.view.size
         step = max(size // number, _STEP)
         found = {0, size, *regions[:: max(len(regions) // number, 1)]}
+        edges = [*regions, size]
         for wanted in range(step, size, step):
-            nearest = bisect_left(regions, wanted)
-            region = regions[nearest] if nearest < len(regions) else size
-            latest = wanted + step // 2
-            if nearest:  # what is cut off a region is read twice
-                latest = max(latest, self._end_of(regions[nearest - 1]))
-            found.add(min(region, latest, size))
+            behind = bisect(regions, wanted)
+            # What is cut off a region is read twice.
+            end = self._end_of(regions[behind - 1]) if behind else wanted
+            found.add(min(max(wanted, end), edges[behind]))
         return sorted(found)
 
     def _end_of(self, region: int) -> int:

@@ -197,6 +197,28 @@ def test_no_region_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [cut for cut in cuts for start, end in regions if start < cut < end] == []
 
 
+@given(st.lists(st.tuples(st.integers(0, 250), st.integers(0, 250)), max_size=6))
+def test_slices_are_of_as_many_bytes_where_no_region_is_in_the_way(
+    parts: list[tuple[int, int]],
+) -> None:
+    """Each part is zeros and a region; each region begins a slice, where there are few."""
+    data, inside = b"", list[range]()
+    for gap, size in parts:
+        start = len(data) + gap
+        data += bytes(gap) + region([bytes(size)])
+        inside.append(range(start, len(data)))
+    data += bytes(50)
+    host = mock.Mock(**{"registration.return_value.regions": {each.start for each in inside}})
+    file = SlicedFile(ByteView.of(data), PLACE, host, Budget(), Headers(ReadOptions()))
+    with mock.patch.object(slices, "_STEP", 100):
+        cuts = [start for start, _ in file.spans(10_000)]
+    expected = {0, *(each.start for each in inside)}
+    for at in range(100, len(data), 100):
+        around = [each.stop for each in inside if at in each]
+        expected.add(around[0] if around else at)
+    assert cuts == sorted(expected)
+
+
 def test_regions_with_broken_headers_are_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "_STEP", 100)
     data = bytearray((FOLDER / "objects" / "nvcc-13.0-rdc-sass").read_bytes())
