@@ -650,7 +650,10 @@ SPELLINGS = {
         "PyTorch Version:** 2.1.0+cu121",
         "torch.version.cuda is `12.1`",
     ],
-    ("torch_release", "2.1"): ["torch version is `2.1.0`", "Torch 2.1.0+cu121", "PyTorch 2.1.2"],
+    ("torch_release", "2.1"): [
+        *("torch version is `2.1.0`", "Torch 2.1.0+cu121", "PyTorch 2.1.2", "torch v2.1.0"),
+        *("PyTorch   : 2.1, Python 3.12", "Torch 2.1 and CUDA 12.1"),
+    ],
 }
 NO_VALUES = [
     *("needs R525 or newer", "requires R525", "driver 525 or newer", "CUDA 12.0 or newer"),

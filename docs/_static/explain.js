@@ -303,6 +303,7 @@ const DERIVED = {
   toolkit: ofCuda,
   torch: ofCuda,
   symbol: (text) => searchIndex.explain.symbols[text] || {},
+  torch_release: (text) => searchIndex.explain.companions[text] || {},
   nvenc: (text) => ({ branch: String(searchIndex.explain.nvenc[text] || "") }),
   optix: (text) => ({ branch: String(searchIndex.explain.optix.find(([name]) => name === text)?.[1] || "") }),
 };
@@ -431,6 +432,7 @@ const CONDITIONS = {
     order(sm_first || "99.9", build || "0.0") <= 0 && order(build || "0.0", sm_last || "99.9") <= 0,
   "driver is older than PyTorch": ({ driver_own_branch, torch }) =>
     Number(driver_own_branch || 999) < neededBranch(torch || "0.0"),
+  "file is newer than the driver": ({ major, driver_major }) => major > (driver_major || "9"),
   "names no driver": (values) => !("driver" in values) && !("driver_cuda" in values),
   "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
   "may be Zstandard": (values) =>

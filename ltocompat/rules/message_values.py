@@ -296,6 +296,7 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "optix": lambda of: {
         "branch": next((str(row.branch) for row in rows(OptixRelease) if row.optix == of), "")
     },
+    "torch_release": lambda text: values_known()["companions"].get(text, {}),
     "nvenc": lambda api: {"branch": str(values_known()["nvenc"].get(api, ""))},
 }
 
@@ -348,6 +349,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "another nvcc is used": lambda of: (
         _release(of, "sm_first", "99.9") <= _release(of, "build") <= _release(of, "sm_last", "99.9")
     ),
+    "file is newer than the driver": lambda of: of["major"] > of.get("driver_major", "9"),
     "names no driver": lambda of: "driver" not in of and "driver_cuda" not in of,
 }
 """The conditions that a row of messages may name in its ``when``."""
