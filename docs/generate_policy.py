@@ -34,7 +34,7 @@ _TITLES = {
     "targets.NAME": "Where your releases will run: one table per target, with the values of "
     "`--deploy-target`.",
     "promise": "What the project promises about its packages.",
-    "audit": "The requirements for every release, and what counts as a failure.",
+    "audit": "The requirements for every release, and the findings that fail it.",
     "audit.ignore": "Findings that do not count until a given day. Write one table for each.",
     "audit.allow": "Findings that never count. If two tables match one finding, the narrower table "
     "decides: compared by path, then subject, kernels, target, GPUs and route.",

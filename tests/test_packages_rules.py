@@ -102,7 +102,7 @@ def test_an_audit_without_a_policy_fails_until_the_printed_line_is_written(
     path = wheel(tmp_path, files(opening, LTOIR_13_5), ["nvidia-nvjitlink"])
     assert run(["audit", path.name]) == 1
     _, how, *_ = capsys.readouterr().out.splitlines()
-    line, _ = how.removeprefix("what to do: write Requires-Dist: ").split("; or run ")
+    line, _ = how.removeprefix("what to do: write Requires-Dist: ").split(". Or run ")
     wheel(tmp_path, files(opening, LTOIR_13_5), [line])
     assert run(["audit", path.name]) == 0
 

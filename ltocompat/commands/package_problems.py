@@ -89,7 +89,7 @@ class Packages:
         beside = [f"--with {shlex.quote(os.fspath(other))}" for other in self._named_beside]
         command = " ".join(["ltocompat repair", shlex.quote(path), *beside, "-o repaired"])
         return tuple(
-            replace(problem, remedy=f"{finding_of_problem(problem).remedy}; or run {command}")
+            replace(problem, remedy=f"{finding_of_problem(problem).remedy}. Or run {command}")
             if (problem.rule, problem.message) in mended
             else problem
             for problem in problems

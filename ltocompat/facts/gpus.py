@@ -277,7 +277,7 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
         first = floor(f"suffix-{suffix}-sm")
         if number < int(first):
             raise UsageError(
-                f"{text!r}: there is no sm_{number}{suffix}: this suffix begins with "
+                f"{text!r} names no architecture: the suffix {suffix} begins with "
                 f"sm_{first}{suffix}; write sm_{number}"
             )
     models = [model.data_center for model in gpu_models() if model.number == number]

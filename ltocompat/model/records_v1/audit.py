@@ -35,7 +35,8 @@ class Allow(Record):
         gpus: The GPUs; null for any. The word any stands for findings that name no GPU.
         verdict: The worst verdict that the exception allows.
         modules: The largest number of modules that the exception allows; null for any.
-        asks: The newest required versions that it allows: driver 525.60.13; null for any.
+        asks: The newest required versions that the exception allows (driver 525.60.13); null for
+            any.
     """
 
     route: Annotated[str, one_of("load", "link", "")] | None

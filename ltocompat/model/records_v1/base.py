@@ -69,9 +69,9 @@ VerdictWord = Annotated[
     one_of("ok", "jit", "undocumented", "unknown", "fail"),
     Meta(
         description=(
-            "From the best to the worst. ok: documented to work; jit: the driver compiles PTX at "
-            "load; undocumented: measured to work, not promised; unknown: a fact is missing, which "
-            "the finding names; fail: will not link or load."
+            "From the best to the worst: ok is documented to work, jit means that the driver "
+            "compiles PTX at load, undocumented was measured to work but is not promised, unknown "
+            "means that a fact is missing (the finding names it), fail will not link or load."
         )
     ),
 ]

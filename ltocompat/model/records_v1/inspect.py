@@ -55,7 +55,7 @@ class Symbols(Record):
 
     Attributes:
         needed_by_kernels: The undefined functions that a kernel of the image reaches.
-        prototypes: Functions, with the notes of assemblers about their parameters: ``#vil``.
+        prototypes: Functions; each with the parameters that the cubin notes for it: ``#vil``.
     """
 
     prototypes: tuple[tuple[str, str], ...] = ()
@@ -109,7 +109,7 @@ class Library(Record):
 
 @published(image.HostBinary, "place", "runpath", "debug_size", "unversioned")
 class Host(Record):
-    """A host file, and what its device link needs.
+    """A host file, with the requirements of its device link.
 
     Attributes:
         soname: The file name that a library gives itself.

@@ -32,7 +32,7 @@ class Copy(Record):
         evidence: The bytes or file that prove the version.
         for_trials: True if the copy is in the cache for trials, which deploy targets never use.
         machine: The processor for which the linker is built.
-        action: What was done with the copy; null in a list.
+        action: The action on the copy; null in a list.
         size: Bytes of the files; null in a list.
         tool: The kind of linker.
     """

@@ -20,12 +20,12 @@ from ltocompat.model.records_v1.verdict import Result, Target
 
 @published(matrix.Matrix)
 class Grid(Record):
-    """One artifact by nvJitLinks or by drivers; or artifacts by deploy targets.
+    """One table: an artifact on several nvJitLinks or drivers, or artifacts on deploy targets.
 
     Attributes:
         path: The artifact; "3 artifacts" if the rows are artifacts.
-        rows: nvJitLinks or driver branches, oldest first; or artifacts, the worst first.
-        columns: Architectures; or deploy targets.
+        rows: nvJitLinks or driver branches, oldest first, or artifacts, the worst first.
+        columns: Architectures, or deploy targets.
         tried: True if trial links were made.
         cells: Indices into results, one list per row.
     """
@@ -47,7 +47,7 @@ class Matrix(Document, tag="ltocompat/matrix/v1"):
 
     Attributes:
         results: The results, as in ltocompat/check/v1.
-        targets: The deploy targets; or generated ones, with a driver or an nvJitLink each.
+        targets: The given deploy targets, or generated ones with a driver or an nvJitLink each.
     """
 
     results: tuple[Result, ...]

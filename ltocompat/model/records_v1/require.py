@@ -46,8 +46,7 @@ class RouteFloor(Record):
         nvjitlink: The minimum nvJitLink; null if none is needed or known.
         last_nvjitlink: The newest nvJitLink that works.
         verdict: The verdict of check with these versions.
-        set_by: The rules that refuse the next older version; if no version works, the rules that
-            refuse it.
+        set_by: The rules that refuse the next older version, or every version if none works.
         doubts: The rules that make the verdict undocumented or worse.
         or_older: True if the tables begin with this driver, so that an older one may work.
     """
@@ -162,7 +161,7 @@ class Summary(Record):
 
 
 class Require(Document, tag="ltocompat/require/v1"):
-    """What each artifact requires of every deploy target."""
+    """The requirements of each artifact, for every deploy target."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

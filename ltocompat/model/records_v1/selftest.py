@@ -21,10 +21,10 @@ class Step(Record):
     """One step and its result.
 
     Attributes:
-        way: The input and the output of the link; null if it makes no difference.
-        target: Architecture; null if it makes no difference.
+        way: The input and the output of the link; null if the step doesn't depend on them.
+        target: Architecture; null if the step doesn't depend on it.
         gpu: Index of the GPU; null if none is used.
-        detail: What was found or done, or why the step failed.
+        detail: The result of the step, or the reason why it failed.
         seconds: Time in the library; null if it was not measured.
     """
 

@@ -17,7 +17,7 @@ from ltocompat.model.records_v1.base import (
 
 @published(slimmed.Removal)
 class Removal(Record):
-    """Bytes of device code that were removed for one reason; no byte counts for two reasons."""
+    """Bytes of device code that were removed for one reason. Each byte counts for only one."""
 
 
 @published(slimmed.Untouched)

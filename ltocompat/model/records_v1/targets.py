@@ -13,7 +13,7 @@ class Word(Record):
     Attributes:
         key: The key of the value.
         value: 12.4, R550, hopper, sm_90
-        meaning: What check assumes for this value.
+        meaning: The GPU, driver or release that the value stands for.
     """
 
     key: Annotated[str, one_of("cuda", "driver", "gpu")]

@@ -43,7 +43,7 @@ class Library(Record):
 
 @published(weight.Saving)
 class Saving(Record):
-    """Bytes that could be saved for one reason; no byte counts for two reasons.
+    """Bytes that could be saved for one reason. Each byte counts for only one.
 
     Attributes:
         estimated: True if a part was not compressed for the measurement, so that the number is an
@@ -114,7 +114,7 @@ class Summary(Record):
 
 
 class Weigh(Document, tag="ltocompat/weigh/v1"):
-    """Size of device code, and how much could be saved. Members may be added before 1.0."""
+    """Size of device code, and the bytes that could be saved. Members may be added before 1.0."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

@@ -212,8 +212,8 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
                 f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the driver of "
                 f"CUDA {driver} reads PTX up to {cuda_ptx(driver) or 'an older one'}: the "
                 "driver refuses such PTX with error 222",
-                remedy="let NVRTC make SASS (an sm_ architecture) or link the PTX with nvJitLink; "
-                f"or install {name} {driver}, or a driver of CUDA {least}",
+                remedy="let NVRTC make SASS (an sm_ architecture), or link the PTX with nvJitLink. "
+                f"Or install {name} {driver}, or a driver of CUDA {least}",
                 evidence=compiler.path,
                 headline=f"{name} {compiler.version} writes PTX {isa}, and the driver reads up to "
                 f"{cuda_ptx(driver) or 'an older one'} (error 222)",

@@ -487,7 +487,7 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
             Verdict.UNDOCUMENTED,
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
             f"it is for CUDA {major} ({text}), whose drivers begin at {least}",
-            remedy=f'promise this driver: driver = "{driver}" under [tool.ltocompat.promise]; or '
+            remedy=f'promise this driver: driver = "{driver}" under [tool.ltocompat.promise]. Or '
             "build it so that older drivers load it, as the rule says",
             subject="SASS",
             asked=tuple(f"{arch} driver {driver}" for arch in archs),

@@ -217,8 +217,8 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(verdict),
                 _described(image),
-                f"it uses {image_helpers.listed(names)}, which it doesn't define: {error}, "
-                "loaded lazily or eagerly",
+                f"it uses {image_helpers.listed(names)}, which it doesn't define: {error} "
+                "with lazy and with eager loading",
                 short=f"it uses {image_helpers.listed(names)}, which it doesn't define",
             )
 
