@@ -37,7 +37,7 @@ from ltocompat.commands.survey import dataset, engine, fetch
 from ltocompat.commands.survey.http import FetchFailed
 from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.tables import Surveyed
-from ltocompat.commands.variants_of_files import _versions
+from ltocompat.commands.variants_of_files import may_be_variants
 from ltocompat.facts.drivers import branch_cuda, driver_branches
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.arch import Release, SmArch, version_numbers
@@ -272,20 +272,23 @@ def test_a_driver_of_the_branch_that_is_needed_is_enough(own: str, *, enough: bo
 
 
 @pytest.mark.parametrize(
-    ("files", "patterns", "folders"),
+    ("files", "variants"),
     [
-        (("a/libx_cuda118.so",), 0, 0),
-        (("a/libx_cuda118.so", "a/libx_cuda130.so"), 1, 0),
-        (("a/cu12/libcublas.so.12",), 0, 0),
-        (("a/cu12/libcublas.so.12", "a/more/libcublas.so.12"), 0, 0),
-        (("a/cu12/libcublas.so.12", "a/cu13/libcublas.so.13"), 0, 2),
+        (("a/libx_cuda118.so",), 0),
+        (("a/libx_cuda118.so", "a/libx_cuda130.so", "a/liby.so"), 2),
+        # Where paths differ in a version, all that name one may be variants, and no folder is.
+        (("a/libx_cuda118.so", "a/libx_cuda130.so", "a/cu12/libcublas.so.12"), 3),
+        (("a/x_cuda118.so", "a/x_cuda130.so", "b/o/libcublas.so.12", "b/n/libcublas.so.13"), 2),
+        (("a/cu12/libcublas.so.12",), 0),
+        (("a/cu12/libcublas.so.12", "a/more/libcublas.so.12"), 0),
+        (("a/cu12/libcublas.so.12", "a/cu13/libcublas.so.13"), 2),
+        (("a/o/libcublas.so.12", "a/n/libcublas.so.13", "a/n/x.so", "a/news.so"), 3),
     ],
 )
-def test_variants_are_of_two_versions_at_least(
-    files: tuple[str, ...], patterns: int, folders: int
-) -> None:
-    found = _versions(some(files=files))
-    assert (len(found.patterns), len(found.folders)) == (patterns, folders)
+def test_variants_are_of_two_versions_at_least(files: tuple[str, ...], variants: int) -> None:
+    found = may_be_variants(files)
+    assert found <= {*files}
+    assert len(found) == variants
 
 
 def test_copies_are_counted_by_the_pair_of_their_libraries(monkeypatch: Patch) -> None:
@@ -532,8 +535,8 @@ def test_a_loss_of_kernels_has_a_module_as_its_example() -> None:
 def test_a_variant_is_not_held_against_what_is_only_compiled() -> None:
     findings = [verdict_values.finding(each, rule=f"{each}") for each in (*LEVELS, *LEVELS)]
     result = some(findings=findings, verdict=Verdict.FAIL)
-    judged = some(variant=some(name="cu12", version=None), result=result)
-    found = judge_artifact._verdict(judged, serves=True, decides=False)
+    variant = some(name="cu12", version=None)
+    found = judge_artifact.variant_verdict(variant, (result,), serves=True)
     assert found.rules == ("undocumented", "unknown", "fail")
 
 

@@ -22,9 +22,9 @@ from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.location import Location
-from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict, worst
+from ltocompat.model.verdict import OTHER_VARIANT, Level, Result, VariantVerdict, Verdict
 from ltocompat.packages.values import Kind, Package
-from ltocompat.rules.engine.judge_artifact import note_of_variants
+from ltocompat.rules.engine.judge_artifact import note_of_variants, variant_verdict
 from ltocompat.scan.walk import opened
 
 
@@ -46,16 +46,16 @@ class InstalledVariants(Struct):
 
     _limits: Limits
     _held: dict[str, list[tuple[str, EvaluatedFile]]] = {}
-    _packages: dict[str, tuple[Package, _Versions]] = {}
+    _packages: dict[str, tuple[Package, frozenset[str]]] = {}
 
     def hold(self, file: EvaluatedFile, package: Package | None) -> bool:
         """Take a file of a package, if its name says that it may be a variant."""
         if package is None or package.kind is not Kind.INSTALLED:
             return False
         if package.path not in self._packages:
-            self._packages[package.path] = package, _versions(package)
+            self._packages[package.path] = package, may_be_variants(package.files)
         inside = package.listed(file.path)
-        may_be_one = _may_be_one(inside, self._packages[package.path][1])
+        may_be_one = inside in self._packages[package.path][1]
         if may_be_one:
             self._held.setdefault(package.path, []).append((inside, file))
         return may_be_one
@@ -86,41 +86,27 @@ def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
     return find_variants(hosts)
 
 
-class _Versions(Struct, frozen=True):
-    """Variants that the names of a package's files show; their bytes are dear to read.
+def may_be_variants(files: Sequence[str]) -> frozenset[str]:
+    """The files of a package that are variants by their names; their bytes are dear to read.
 
-    Attributes:
-        patterns: those of paths that differ in their version of CUDA only.
-        folders: those beside which others have the same library of CUDA in another major; they
-            count where there are no patterns.
+    Their paths differ in their version of CUDA only, or else they lie in folders beside one another
+    that have the same library of CUDA in several majors.
     """
-
-    patterns: frozenset[str]
-    folders: frozenset[str]
-
-
-def _versions(package: Package) -> _Versions:
-    tagged: dict[str, set[str]] = {}
+    versions: dict[str, set[str]] = {}
     majors: dict[tuple[str, str], dict[str, int]] = {}
-    for path in package.files:
-        if (each := tagged_path(path)) is not None:
-            tagged.setdefault(each.pattern, set()).add(each.version)
+    tagged = {path: each for path in files if (each := tagged_path(path)) is not None}
+    for each in tagged.values():
+        versions.setdefault(each.pattern, set()).add(each.version)
+    if any(len(several) > 1 for several in versions.values()):
+        return frozenset(tagged)
+    for path in files:
         folder, file = posixpath.split(path)
         name, major = library_name(file), library_major(file)
         if folder and name is not None and major is not None:
             majors.setdefault((posixpath.dirname(folder), name), {})[folder] = major
-    return _Versions(
-        frozenset(pattern for pattern, several in tagged.items() if len(several) > 1),
-        frozenset(
-            folder for each in majors.values() if len({*each.values()}) > 1 for folder in each
-        ),
-    )
-
-
-def _may_be_one(inside: str, versions: _Versions) -> bool:
-    if versions.patterns:
-        return tagged_path(inside) is not None
-    return any(inside.startswith(f"{folder}/") for folder in versions.folders)
+    differing = (each for each in majors.values() if len({*each.values()}) > 1)
+    folders = tuple(f"{folder}/" for each in differing for folder in each)
+    return frozenset(path for path in files if path.startswith(folders))
 
 
 def _folded(
@@ -158,16 +144,11 @@ def _outcome(
     found: Mapping[str, Sequence[Result]], variants: Sequence[Variant]
 ) -> tuple[VariantVerdict, ...]:
     """The outcome of each variant on one GPU of a target, oldest first."""
-    judged = []
-    for variant in variants:
-        if results := found.get(variant.version):
-            findings = (finding for result in results for finding in result.findings)
-            against = dict.fromkeys(each.rule for each in findings if each.verdict > Verdict.JIT)
-            verdict = worst(result.verdict for result in results)
-            serves = any(result.coverage.served for result in results)
-            judged.append(
-                VariantVerdict(variant.name, variant.version, verdict, tuple(against), serves)
-            )
+    judged = [
+        variant_verdict(variant, results, serves=any(each.coverage.served for each in results))
+        for variant in variants
+        if (results := found.get(variant.version))
+    ]
     choices = [each for each in judged if each.serves] or judged
     best = min(reversed(choices), key=lambda each: (each.verdict, len(each.rules)))
     return tuple(replace(each, serves=each in choices, decides=each is best) for each in judged)

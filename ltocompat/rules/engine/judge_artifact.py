@@ -23,7 +23,15 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind, Origin
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.target import Gpu, Target, VersionSet, exactly
-from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result, Route, VariantVerdict, Verdict
+from ltocompat.model.verdict import (
+    WHOLE_ARTIFACT,
+    Finding,
+    Result,
+    Route,
+    VariantVerdict,
+    Verdict,
+    worst,
+)
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import (
@@ -355,7 +363,10 @@ def best_of(judged: Sequence[JudgedVariant]) -> Result:
     best = min(reversed(choices), key=_order)
     if best.result.without_device_code:
         return best.result
-    outcome = tuple(_verdict(each, serves=each in choices, decides=each is best) for each in judged)
+    outcome = tuple(
+        variant_verdict(each.variant, (each.result,), serves=each in choices, decides=each is best)
+        for each in judged
+    )
     note = note_of_variants(outcome)
     findings = (*best.result.findings, note)
     why = LateLines(functools.partial(chain, (note.message,), best.result.why))
@@ -369,16 +380,14 @@ def _order(judged: JudgedVariant) -> tuple[Verdict, int, int, int]:
     return result.verdict, len(result.not_judged), wrong, -result.coverage.served
 
 
-def _verdict(judged: JudgedVariant, *, serves: bool, decides: bool) -> VariantVerdict:
-    against = (each.rule for each in judged.result.findings if each.verdict > Verdict.JIT)
-    return VariantVerdict(
-        judged.variant.name,
-        judged.variant.version,
-        judged.result.verdict,
-        tuple(dict.fromkeys(against)),
-        serves,
-        decides,
-    )
+def variant_verdict(
+    variant: Variant, results: Sequence[Result], *, serves: bool, decides: bool = False
+) -> VariantVerdict:
+    """The verdict on a variant: the worst result of its files, and the rules against any."""
+    findings = chain.from_iterable(result.findings for result in results)
+    against = dict.fromkeys(each.rule for each in findings if each.verdict > Verdict.JIT)
+    verdict = worst(result.verdict for result in results)
+    return VariantVerdict(variant.name, variant.version, verdict, tuple(against), serves, decides)
 
 
 def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
