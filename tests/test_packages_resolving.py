@@ -34,8 +34,8 @@ def test_what_two_lines_say_holds_together(tmp_path: Path) -> None:
     """As in libcuvs-cu13 26.10.0: the direct line is narrower than cuda-toolkit's."""
     requires = ("cuda-toolkit[cusparse]==13.*", "nvidia-nvjitlink<14,>=13.3")
     package = read(wheel(tmp_path, {}, requires))
-    ((one, way),) = together(ways_to("nvjitlink", package)).values()
-    assert names(one) == from_on("13.3")
+    (way,) = together(ways_to("nvjitlink", package))
+    assert names(way.allowed) == from_on("13.3")
     assert way.line == "Requires-Dist: nvidia-nvjitlink<14,>=13.3"
 
 
@@ -55,13 +55,11 @@ def test_packages_of_nvidia_are_known_with_what_they_bring(tmp_path: Path) -> No
 
 def test_metapackages_of_conda_have_the_version_of_their_toolkit(tmp_path: Path) -> None:
     """cuda-libraries 13.2.2 depends on libnvjitlink 13.2.86 (its recipe on conda-forge)."""
-    ((one, _),) = together(
-        ways_to("nvjitlink", read(conda(tmp_path, {}, ("cuda-libraries 13.2.2",))))
-    ).values()
+    (way,) = together(ways_to("nvjitlink", read(conda(tmp_path, {}, ("cuda-libraries 13.2.2",)))))
+    one = way.allowed
     assert (names(one), one.pinned, one.later_major) == (["13.2"], "==13.2.2", False)
-    ((one, _),) = together(
-        ways_to("nvrtc", read(conda(tmp_path, {}, ("cuda-toolkit >=12.8,<13",))))
-    ).values()
+    (way,) = together(ways_to("nvrtc", read(conda(tmp_path, {}, ("cuda-toolkit >=12.8,<13",)))))
+    one = way.allowed
     assert (names(one), one.pinned) == (["12.8", "12.9"], None)
 
 

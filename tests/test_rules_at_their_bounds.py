@@ -194,14 +194,14 @@ def test_a_library_that_another_package_has_loads_after_it(monkeypatch: Patch) -
 def test_an_admitted_linker_is_as_new_as_the_code(
     monkeypatch: Patch, least: str, sure: str | None, maker: str | None, verdict: Verdict | None
 ) -> None:
-    admitted, way = some(releases=[Release.parse(least)]), some(line="", extra=None)
-    monkeypatch.setattr(package_dependencies, "ways_of", lambda *_: {("n", None): (admitted, way)})
+    way = some(package="n", allowed=some(releases=[Release.parse(least)]), line="", extra=None)
+    monkeypatch.setattr(package_dependencies, "ways_of", lambda *_: [way])
     monkeypatch.setattr(package_dependencies, "admits_right_major", lambda *_: True)
     monkeypatch.setattr(package_dependencies, "siblings", lambda *_: [])
     monkeypatch.setattr(package_dependencies, "_asked", lambda _: ())
     made = Release.parse(maker) if maker else None
     monkeypatch.setattr(package_dependencies, "_maker_of_sass", lambda _: made)
-    need = some(why="", doubt="", tried=False, hard=True, mend=lambda **_: None)
+    need = some(part="", why="", doubt="", tried=False, hard=True, mend=lambda **_: None)
     need.sure = Release.parse(sure) if sure else None
     need.problem = lambda verdict, *_, **__: verdict
     for strength in (Strength.LOADED, Strength.HANDED_OUT):
@@ -217,13 +217,13 @@ def test_an_admitted_linker_is_as_new_as_the_code(
 def test_a_dependency_of_another_major_fails_where_nothing_else_may_bring_it(
     monkeypatch: Patch, hard: bool, extra: str | None, elsewhere: list[str]
 ) -> None:
-    way = some(line="", extra=extra)
-    monkeypatch.setattr(package_dependencies, "ways_of", lambda *_: {("n", extra): (some(), way)})
+    way = some(package="n", allowed=some(), line="", extra=extra)
+    monkeypatch.setattr(package_dependencies, "ways_of", lambda *_: [way])
     monkeypatch.setattr(package_dependencies, "admits_right_major", lambda *_: False)
     monkeypatch.setattr(package_dependencies, "not_at_hand", lambda *_: elsewhere)
     monkeypatch.setattr(package_dependencies, "_asked", lambda _: ())
     monkeypatch.setattr(library_problems, "of_another_major", lambda _: [])
-    need = some(majors=(12,), hard=hard, why="", mend=lambda *_: None)
+    need = some(part="", majors=(12,), hard=hard, why="", mend=lambda *_: None)
     need.problem = lambda verdict, *_, **__: verdict
     monkeypatch.setattr(package_dependencies, "needs_of", lambda _: [need])
     shipped = some(package=some(), others=[], budget=Budget())
@@ -237,7 +237,7 @@ def test_only_elf_has_a_runpath_that_misses_conda(monkeypatch: Patch, form: str,
     monkeypatch.setattr(
         package_contents, "need_of", lambda part, _: need if part == "nvjitlink" else None
     )
-    monkeypatch.setattr(package_contents, "ways_of", lambda *_: {"n": 1})
+    monkeypatch.setattr(package_contents, "ways_of", lambda *_: ["n"])
     monkeypatch.setattr(package_contents, "files_of", lambda *_: ("libnvJitLink.so.12",))
     monkeypatch.setattr(package_contents, "_searched", lambda *_: {"lib/here"})
     monkeypatch.setattr(package_contents, "_runpath_problem", lambda *words: words)

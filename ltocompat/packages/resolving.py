@@ -130,22 +130,23 @@ def _exactly(version: str) -> Allowed | None:
     return Allowed(frozenset({Release(int(match[1]), int(match[2]))}), later_major=False)
 
 
-def together(ways: Sequence[Way]) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
-    """Intersect what ways admit: (package, extra) -> the intersection, and the most direct way.
+def together(ways: Iterable[Way]) -> tuple[Way, ...]:
+    """One way for each package and extra: the most direct, with what all of them admit together.
 
     What is always installed also holds where an extra is asked for.
     """
-    found: dict[tuple[str, str | None], tuple[Allowed, Way]] = {}
+    found: dict[tuple[str, str | None], Way] = {}
     for way in ways:
-        key = (way.package, way.extra)
-        admitted, before = found.get(key, (way.allowed, way))
+        before = found.get((way.package, way.extra), way)
         first = min(before, way, key=lambda one: (one.only_limits, one.line.count(STEP)))
-        found[key] = (admitted & way.allowed, first)
-    for (package, extra), (admitted, way) in found.items():
-        always = found.get((package, None))
-        if extra is not None and always is not None:
-            found[package, extra] = (admitted & always[0], way)
-    return found
+        found[way.package, way.extra] = replace(first, allowed=before.allowed & way.allowed)
+    always = {way.package: way.allowed for way in found.values() if way.extra is None}
+    return tuple(
+        replace(way, allowed=way.allowed & always[way.package])
+        if way.extra is not None and way.package in always
+        else way
+        for way in found.values()
+    )
 
 
 @functools.cache

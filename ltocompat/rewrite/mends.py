@@ -13,12 +13,11 @@ from ltocompat.model.image import HostBinary
 from ltocompat.model.mend import Mend, Mended
 from ltocompat.model.verdict import Finding
 from ltocompat.packages.metadata import dependencies, python_and_platforms
-from ltocompat.packages.resolving import together, ways_to
 from ltocompat.packages.values import Kind, Shipped, normalized
 from ltocompat.rules.engine.findings import subject_of
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.rules.rule import Problem
-from ltocompat.rules.shipped_needs import LIBRARIES
+from ltocompat.rules.shipped_needs import LIBRARIES, ways_of
 from ltocompat.targets.versions.requirement import requirement_of
 
 P = TypeVar("P", Problem, Finding)
@@ -78,9 +77,8 @@ def _cured(
 
 def _excluded(shipped: Shipped) -> set[str]:
     """Packages of which the requirements exclude every version."""
-    about = (shipped.package, shipped.others, shipped.budget)
-    ways = [way for part in LIBRARIES for way in together(ways_to(part, *about)).values()]
-    return {way.package for admitted, way in ways if not admitted.releases}
+    ways = (way for part in LIBRARIES for way in ways_of(part, shipped))
+    return {way.package for way in ways if not way.allowed.releases}
 
 
 def key_of(found: Problem | Finding | Mended) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from ltocompat.packages.resolving import CONDA, STEP, Way, together, ways_to
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules import floors, linker_imports
 from ltocompat.rules.rule import Problem
-from ltocompat.targets.versions.packages import Allowed, suffix_major
+from ltocompat.targets.versions.packages import suffix_major
 
 LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
@@ -184,24 +184,19 @@ def needs_of(shipped: Shipped) -> Iterator[Need]:
         yield replace(need, named=named)
 
 
-def ways_of(need: Need, shipped: Shipped) -> dict[tuple[str, str | None], tuple[Allowed, Way]]:
-    """Versions of a library that the metadata admits, and the way there, by package and extra."""
-    return together(ways_to(need.part, shipped.package, shipped.others, shipped.budget))
+def ways_of(part: str, shipped: Shipped) -> tuple[Way, ...]:
+    """The ways to nvJitLink or NVRTC in the metadata: one for each package and extra."""
+    return together(ways_to(part, shipped.package, shipped.others, shipped.budget))
 
 
-def siblings(
-    need: Need, ways: dict[tuple[str, str | None], tuple[Allowed, Way]]
-) -> Iterator[tuple[str, Allowed, Way]]:
+def siblings(need: Need, ways: Sequence[Way]) -> Iterator[Way]:
     """Ways to another major that begin with the same line as a right one: cuda-toolkit>=12."""
-    right = {
-        (way.line.partition(STEP)[0], extra)
-        for (package, extra), (admitted, way) in ways.items()
-        if admits_right_major(package, admitted, need)
-    }
-    for (package, extra), (admitted, way) in ways.items():
-        same = (way.line.partition(STEP)[0], extra) in right
-        if same and not admits_right_major(package, admitted, need):
-            yield package, admitted, way
+    right = {_begin(way) for way in ways if admits_right_major(way, need)}
+    return (way for way in ways if _begin(way) in right and not admits_right_major(way, need))
+
+
+def _begin(way: Way) -> tuple[str, str | None]:
+    return way.line.partition(STEP)[0], way.extra
 
 
 def has_ltoir(shipped: Shipped) -> bool:
@@ -289,9 +284,9 @@ def _says(named: list[tuple[HostBinary, str]], strength: Strength) -> str:
     return f"{linker_imports.short(host.place.innermost)} {does} {file}"
 
 
-def admits_right_major(package: str, admitted: Allowed, need: Need) -> bool:
-    """Return whether a dependency admits a major that does."""
-    major = suffix_major(package)
-    if not admitted.releases:
-        return major in need.majors if major else True
-    return any(release.major in need.majors for release in admitted.releases)
+def admits_right_major(way: Way, need: Need) -> bool:
+    """Return whether a way admits a major that does."""
+    if way.allowed.releases:
+        return any(release.major in need.majors for release in way.allowed.releases)
+    major = suffix_major(way.package)
+    return major in need.majors if major else True

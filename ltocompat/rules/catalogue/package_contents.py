@@ -272,7 +272,7 @@ def _neighbour_brings(
 def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
     for part, library in LIBRARIES.items():
         need = need_of(part, shipped)
-        if need is None or need.strength is not Strength.LOADED or not ways_of(need, shipped):
+        if need is None or need.strength is not Strength.LOADED or not ways_of(part, shipped):
             continue
         for host in shipped.hosts:
             files = files_of(host, library, "needed")

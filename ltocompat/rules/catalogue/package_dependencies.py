@@ -9,7 +9,7 @@ from ltocompat.facts.toolkits import toolkit_with
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
-from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand, together, ways_to
+from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand
 from ltocompat.packages.values import Installed, Kind, Shipped
 from ltocompat.rules import makers
 from ltocompat.rules.catalogue import library_problems
@@ -41,11 +41,11 @@ def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]
 
 
 def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Problem]:
-    ways = ways_of(need, shipped)
-    for (package, _), (admitted, way) in ways.items():
-        least = min(admitted.releases, default=None)
+    ways = ways_of(need.part, shipped)
+    for way in ways:
+        least = min(way.allowed.releases, default=None)
         # PKG-04 speaks of dependencies that never are of the right major.
-        if least is None or not admits_right_major(package, admitted, need):
+        if least is None or not admits_right_major(way, need):
             continue
         if least < possible:
             verdict = Verdict.UNKNOWN if need.strength is Strength.HANDED_OUT else Verdict.FAIL
@@ -61,21 +61,21 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
             continue
         yield need.problem(
             verdict,
-            f"the metadata allow {package} {least}, but {text}",
+            f"the metadata allow {way.package} {least}, but {text}",
             way.line,
-            package,
+            way.package,
             asked=_asked(need),
             mend=None if verdict is Verdict.OK else need.mend(extra=way.extra),
         )
-    for package, admitted, way in siblings(need, ways):
-        least = min(admitted.releases, default=possible)
+    for way in siblings(need, ways):
+        least = min(way.allowed.releases, default=possible)
         if least < possible:
             yield need.problem(
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
-                f"the metadata also allow {package}, up to {max(admitted.releases)}, but "
+                f"the metadata also allow {way.package}, up to {max(way.allowed.releases)}, but "
                 f"{need.why}, so {possible} or newer is needed",
                 way.line,
-                f"{package} instead",
+                f"{way.package} instead",
                 asked=_asked(need),
             )
 
@@ -96,17 +96,17 @@ def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
     """
     if shipped.package.kind is not Kind.WHEEL:
         return
-    ways = together(ways_to("nvjitlink", shipped.package, shipped.others, shipped.budget))
+    ways = ways_of("nvjitlink", shipped)
     for cusparse, release, of_extra, verdict in _admitted_cusparses(shipped):
-        for (package, extra), (admitted, way) in ways.items():
-            older = any(it.major == release.major and it < release for it in admitted.releases)
-            if older and release.major == _IMPORTING and extra in (None, of_extra):
+        for way in ways:
+            older = any(it.major == release.major and it < release for it in way.allowed.releases)
+            if older and release.major == _IMPORTING and way.extra in (None, of_extra):
                 yield Problem(
                     verdict,
                     f"{cusparse}, needs nvJitLink {release}; the metadata allow older ones",
-                    f"write Requires-Dist: {package}>={release},<{release.major + 1}",
+                    f"write Requires-Dist: {way.package}>={release},<{release.major + 1}",
                     way.line,
-                    subject=package,
+                    subject=way.package,
                 )
 
 
@@ -143,16 +143,15 @@ def dependency_missing(shipped: Shipped | Installed) -> Iterator[Problem]:
 
 def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
     title, library = TITLES[need.part], LIBRARIES[need.part]
-    ways = ways_of(need, shipped)
-    installed = {key: way for key, (_, way) in ways.items() if not way.only_limits}
-    if any(extra is None for _, extra in installed):
+    installed = [way for way in ways_of(need.part, shipped) if not way.only_limits]
+    if any(way.extra is None for way in installed):
         return
     verdict, evidence = Verdict.OK, f"dependencies of {shipped.package}"
     if installed:
-        extras = ", ".join(dict.fromkeys(str(extra) for _, extra in installed))
+        extras = ", ".join(dict.fromkeys(str(way.extra) for way in installed))
         text = f"but {title} comes only with the extra {extras}"
         remedy = f"have users install it with {shipped.package.name}[{extras}], or {need.advice}"
-        evidence = next(iter(installed.values())).line
+        evidence = installed[0].line
     elif not need.hard:
         text = f"and {library_problems.nothing_brings(shipped)} {title}"
         remedy = f"if it is used, {need.advice}"
@@ -182,22 +181,18 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
     yield from library_problems.of_other_names(shipped)
     for need in needs_of(shipped):
         most = need.majors[-1]
-        ways = ways_of(need, shipped)
-        found = [
-            (package, admitted, way)
-            for (package, _), (admitted, way) in ways.items()
-            # PKG-04 speaks of the others.
-            if admits_right_major(package, admitted, need)
-        ]
-        for package, admitted, way in (*found, *siblings(need, ways)):
-            newer = [release.major for release in admitted.releases if release.major > most]
-            if newer or admitted.later_major:
+        ways = ways_of(need.part, shipped)
+        # PKG-04 speaks of the others.
+        found = [way for way in ways if admits_right_major(way, need)]
+        for way in (*found, *siblings(need, ways)):
+            newer = [release.major for release in way.allowed.releases if release.major > most]
+            if newer or way.allowed.later_major:
                 yield need.problem(
                     Verdict.UNDOCUMENTED,
-                    f"the metadata allow {package} {min(newer, default=most + 1)}.x, but the "
+                    f"the metadata allow {way.package} {min(newer, default=most + 1)}.x, but the "
                     f"package needs the file of {TITLES[need.part]} {most}",
                     way.line,
-                    package,
+                    way.package,
                     mend=need.mend(extra=way.extra),
                 )
 
@@ -208,14 +203,14 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
     need = need_of("nvjitlink", shipped)
     if need is None:
         return
-    for (package, _), (admitted, way) in ways_of(need, shipped).items():
-        if admitted.pinned:
+    for way in ways_of(need.part, shipped):
+        if way.allowed.pinned:
             yield need.problem(
                 Verdict.UNDOCUMENTED,
-                f"{package} is pinned to {admitted.pinned}, so no package that needs a newer "
-                "nvJitLink can be installed with it",
+                f"{way.package} is pinned to {way.allowed.pinned}, so no package that needs a "
+                "newer nvJitLink can be installed with it",
                 way.line,
-                package,
+                way.package,
             )
 
 
@@ -224,21 +219,21 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
     """The metadata name a library of CUDA of another major than the libraries ask for."""
     yield from library_problems.of_another_major(shipped)
     for need in needs_of(shipped):
-        ways = ways_of(need, shipped)
-        if any(admits_right_major(name, allowed, need) for (name, _), (allowed, _) in ways.items()):
+        ways = ways_of(need.part, shipped)
+        if any(admits_right_major(way, need) for way in ways):
             continue
         majors = " or ".join(map(str, need.majors))
         at_hand = library_problems.those_at_hand(shipped)
         elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
-        for (package, extra), (_, way) in ways.items():
+        for way in ways:
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
-                Verdict.OK if extra is not None and elsewhere else verdict,
-                f"{need.why}, but no {package} that {at_hand} has major {majors}",
+                Verdict.OK if way.extra is not None and elsewhere else verdict,
+                f"{need.why}, but no {way.package} that {at_hand} has major {majors}",
                 way.line,
-                package,
+                way.package,
                 asked=_asked(need),
-                mend=need.mend(package, way.extra),
+                mend=need.mend(way.package, way.extra),
             )
 
 

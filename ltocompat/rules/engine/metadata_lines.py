@@ -85,9 +85,10 @@ def _beside_variant(line: PasteLine, package: Package) -> PasteLine:
 def _installing(ours: SpecifierSet, package: Package, budget: Budget) -> Iterator[str]:
     """The lines that bring an nvJitLink within bounds, those without an extra first."""
     ways = together(ways_to("nvjitlink", package, budget=budget))
-    for _, (admitted, way) in sorted(ways.items(), key=lambda item: item[0][1] is not None):
-        inside = all(ours.contains(str(release)) for release in admitted.releases)
-        if admitted.releases and inside and not admitted.later_major and not way.only_limits:
+    for way in sorted(ways, key=lambda way: way.extra is not None):
+        allowed = way.allowed
+        inside = all(ours.contains(str(release)) for release in allowed.releases)
+        if allowed.releases and inside and not allowed.later_major and not way.only_limits:
             yield way.line
 
 
