@@ -124,13 +124,13 @@ def test_metadata_admit_the_first_driver_of_their_cuda(
     monkeypatch.setattr(package_promises, "_floor", lambda _: floor)
     monkeypatch.setattr(package_promises, "least_cuda", lambda *_: None)
     declared = some(cuda=Release(12, 4), binding=binding, source="__cuda >=12.4")
-    package = some(name="a", kind=Kind.CONDA, platforms=("linux-64",), declared=[declared])
+    package = some(name="a", kind=Kind.CONDA, on_windows=False, declared=[declared])
     shipped = some(package=package, promise=None, compat=compat, required=some(services=()))
     rule = package_promises.admitted_driver_refused.function
     assert [each.verdict for each in rule(shipped)] == ([] if verdict is None else [verdict])
     for facts in (
         {"promise": some(driver=floor)},
-        {"package": some(**vars(package) | {"platforms": ("win-64",)})},
+        {"package": some(**vars(package) | {"on_windows": True})},
     ):
         assert [*rule(some(**vars(shipped) | facts))] == []
 

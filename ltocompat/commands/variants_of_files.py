@@ -18,6 +18,7 @@ from ltocompat.model.artifact_summary import Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Failure, Note
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major, library_name
 from ltocompat.model.limits import Budget, Limits
@@ -92,12 +93,10 @@ def may_be_variants(files: Sequence[str]) -> frozenset[str]:
     Their paths differ in their version of CUDA only, or else they lie in folders beside one another
     that have the same library of CUDA in several majors.
     """
-    versions: dict[str, set[str]] = {}
     majors: dict[tuple[str, str], dict[str, int]] = {}
     tagged = {path: each for path in files if (each := tagged_path(path)) is not None}
-    for each in tagged.values():
-        versions.setdefault(each.pattern, set()).add(each.version)
-    if any(len(several) > 1 for several in versions.values()):
+    versions = grouped((each.pattern, each.version) for each in tagged.values())
+    if any(len({*several}) > 1 for several in versions.values()):
         return frozenset(tagged)
     for path in files:
         folder, file = posixpath.split(path)

@@ -204,9 +204,8 @@ def not_at_hand(
 
 def _environment(package: Package) -> MarkerEnvironment:
     """Return the environment that markers see where the package is installed."""
-    windows = any(platform.startswith("win") for platform in package.platforms)
     arm = any(text.endswith(("aarch64", "arm64")) for text in package.platforms)
-    system = System("windows" if windows else "linux", "aarch64" if arm else "x86_64")
+    system = System("windows" if package.on_windows else "linux", "aarch64" if arm else "x86_64")
     return MarkerEnvironment.of(system, package.python)
 
 

@@ -138,6 +138,11 @@ class Package(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         return f"{self.name} {self.version}" if self.version else self.name
 
+    @property
+    def on_windows(self) -> bool:
+        """Return whether its platforms have one of Windows."""
+        return any(platform.startswith("win") for platform in self.platforms)
+
     def listed(self, path: str) -> str:
         """A file of an installed package as its own list of files has it."""
         site = os.path.dirname(os.path.abspath(self.path))

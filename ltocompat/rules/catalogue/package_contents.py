@@ -480,7 +480,7 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
         return
     if any(each.binding and each.cuda for each in package.declared):  # which PKG-16 does
         return
-    if any(platform.startswith("win") for platform in package.platforms):  # other numbers
+    if package.on_windows:  # other numbers
         return
     for (driver, rules), archs in _driver_floors(shipped, least).items():
         yield Problem(

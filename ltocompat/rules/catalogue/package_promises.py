@@ -208,17 +208,13 @@ def _admits(dependency: Dependency, other: Package) -> bool:
     )
 
 
-def _on_windows(package: Package) -> bool:
-    return any(platform.startswith("win") for platform in package.platforms)
-
-
 @rule("PKG-16")
 def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package's metadata admit drivers that its code does not load on."""
     package, promise = shipped.package, shipped.promise
     if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
         return
-    if _on_windows(package):  # whose drivers have other numbers
+    if package.on_windows:  # whose drivers have other numbers
         return
     for declared in package.declared:
         branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
@@ -246,7 +242,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
 def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     """A container image says nothing of drivers, or keeps out some that load its code."""
     floor, cuda = _floor(image.required), least_cuda(image.required, image.required.services)
-    if floor is None or cuda is None or image.package.problems or _on_windows(image.package):
+    if floor is None or cuda is None or image.package.problems or image.package.on_windows:
         return
     if not image.package.sees_gpus:
         yield Problem(
