@@ -226,7 +226,7 @@ def test_a_dependency_of_another_major_fails_where_nothing_else_may_bring_it(
     need = some(part="", majors=(12,), hard=hard, why="", mend=lambda *_: None)
     need.problem = lambda verdict, *_, **__: verdict
     monkeypatch.setattr(package_dependencies, "needs_of", lambda _: [need])
-    shipped = some(package=some(), others=[], budget=Budget())
+    shipped = some(package=some(), others=[], in_environment=False, budget=Budget())
     (found,) = package_dependencies.dependency_of_another_major.function(shipped)
     assert found is (OK if extra and elsewhere else FAIL if hard else UNKNOWN)
 

@@ -177,11 +177,8 @@ def needs_of(shipped: Shipped) -> Iterator[Need]:
     """The needs of a package, of each library that it asks for."""
     alone = replace(shipped, others=())
     for need in filter(None, (need_of(part, shipped) for part in LIBRARIES)):
-        ways = ways_of(need, alone) if shipped.in_environment else {}
-        named = any(
-            admits_right_major(name, admitted, need) for (name, _), (admitted, _) in ways.items()
-        )
-        yield replace(need, named=named)
+        ways = ways_of(need.part, alone) if shipped.in_environment else ()
+        yield replace(need, named=any(admits_right_major(way, need) for way in ways))
 
 
 def ways_of(part: str, shipped: Shipped) -> tuple[Way, ...]:
