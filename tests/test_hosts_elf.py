@@ -27,6 +27,8 @@ from elf_writer import (
     two_device_links,
     wrapper,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from samples import FOLDER
 
 from ltocompat import inspect
@@ -219,6 +221,22 @@ def test_an_object_of_a_static_library_is_passed_over_only_if_nothing_in_it_coun
     others += [plain[:-1], plain[:63], plain_object(bytes(1 << 20))]
     assert is_plain_object(ByteView.of(plain))
     assert not any(is_plain_object(ByteView.of(data)) for data in others)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 600), st.integers(1, 300), st.sampled_from([0, 0, 255, 46])))
+)
+def test_no_damage_is_passed_over_that_readers_tell(steps: list[tuple[int, int, int]]) -> None:
+    """Law 12: an object tells in an archive what it tells alone."""
+    data = bytearray(plain_object(b"text\0" * 4))
+    for at, size, byte in steps:
+        for number in range(min(at, len(data)), min(at + size, len(data))):
+            data[-1 - number] = byte  # the table of sections is at the end
+    view = ByteView.of(bytes(data))
+    if is_plain_object(view):
+        tables = read_tables(view, Budget())
+        assert tables is not None
+        assert tables.problems == []
 
 
 def test_what_is_passed_over_is_what_readers_say_nothing_of(

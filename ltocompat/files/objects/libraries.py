@@ -26,7 +26,7 @@ from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import ZSTD_MAGIC
-from ltocompat.files.elf_layout import EM_AARCH64, EM_X86_64, ET_REL, HEADER, MAGIC
+from ltocompat.files.elf_layout import EM_AARCH64, EM_X86_64, ET_REL, HEADER, MAGIC, SHT_STRTAB
 from ltocompat.files.first_bytes import CODE_MAGICS
 from ltocompat.files.first_bytes import PTX_TEXT as PTX
 from ltocompat.files.objects.ptx_texts import PtxTexts
@@ -66,6 +66,7 @@ _WINDOWS_STARTS = tuple(
 _PUT_TOGETHER = re.compile(r"(?<=\.so)\.(?:\{\}|%[dis])?$")
 _PLAIN = "object"
 _HEADER = struct.Struct(f"<16s{HEADER[64]}")
+_SECTION = struct.Struct("<II16xQQ24x")  # name, type, offset and size
 _IDENTS = tuple(MAGIC + b"\2\1\1" + abi for abi in (b"\0", b"\3"))  # 64 bits, of System V or GNU
 _SECTIONS = (name.encode() for name in FATBIN_SECTIONS | WRAPPER_SECTIONS)
 _CODE = (*CODE_MAGICS[2:], ZSTD_MAGIC, MAGIC, *_SECTIONS)  # of regions and LTO-IR
@@ -140,14 +141,21 @@ def is_plain_object(view: ByteView) -> bool:
     """Return whether this is a small object without device code, and with no name that counts.
 
     Such are most of a static library, where reading their tables takes longer than inflating them.
-    One whose table of sections is not whole is left to the readers.
+    One whose table of sections is not whole, or damaged, is left to the readers.
     """
     head = view.peek(0, _HEADER.size)
     if not head.startswith(_IDENTS) or len(head) < _HEADER.size or view.size > MIB:
         return False
-    _, kind, machine, *_, sections, _, _, _, _, size, count, _ = _HEADER.unpack(head)
-    whole = count and sections + size * count <= view.size
+    _, kind, machine, *_, start, _, _, _, _, size, count, names = _HEADER.unpack(head)
+    whole = names < count and size == _SECTION.size and start + size * count <= view.size
     if kind != ET_REL or machine not in (EM_X86_64, EM_AARCH64) or not whole:
+        return False
+    sections = list(_SECTION.iter_unpack(view.read(start, size * count)))
+    _, of_names, *where = sections[names]
+    texts = view.peek(*where) if of_names == SHT_STRTAB else b""
+    named = (kind and texts[at : at + 1].strip(b"\0") for at, kind, *_ in sections[1:])
+    printable = texts.isascii() and texts.replace(b"\0", b"").decode().isprintable()
+    if not printable or not all(named):
         return False
     data = view.read(len(MAGIC), view.size - len(MAGIC))
     return not _search(_PLAIN).find_matches_as_indexes(data)
