@@ -79,7 +79,10 @@ CLUMSY = {
     r"\bnone of it\b": "the noun",
     r"\bthat which\b": "the noun",
     r"\bit is not known\b": "it is unknown",
+    r"[(,] ?(?:XYZ|XY|X\.YZ?|N|NNN|PACKAGE|VERSION|FILE): ": "stands for",
 }
+# Alternatives that readers had to take apart: each is a sentence.
+CHAINED = re.compile(r"; (?:or|else|if|until|then|otherwise)\b")
 REPOSITORY = Path(__file__).parent.parent
 CATALOGUE = REPOSITORY / "ltocompat" / "rules" / "catalogue"
 # What matches texts of other programs, or quotes them.
@@ -150,6 +153,28 @@ def test_no_text_of_the_catalogue_has_a_clumsy_phrase() -> None:
     assert len(files) > 20
     texts = [text for file in files for text in own_texts(tomllib.loads(file.read_text()))]
     assert not [found for text in texts for found in clumsy(text)]
+
+
+def advice(value: object, key: str = "") -> Iterator[str]:
+    """Yield the texts that tell a reader what to do."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from advice(inner, "says" if key == "says" else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from advice(inner, key)
+    elif isinstance(value, str) and key in {"fix", "remedy", "says"}:
+        yield " ".join(value.split())
+
+
+def test_no_advice_chains_its_alternatives_by_semicolons() -> None:
+    texts = [
+        t for file in CATALOGUE.rglob("*.toml") for t in advice(tomllib.loads(file.read_text()))
+    ]
+    assert len(texts) > 800
+    aside = re.compile(r"\([^()]*\)")
+    found = [text for text in texts if CHAINED.search(aside.sub("", aside.sub("", text)))]
+    assert not found
 
 
 def test_no_page_has_a_clumsy_phrase() -> None:

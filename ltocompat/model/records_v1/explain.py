@@ -29,7 +29,7 @@ class Rule(Record):
         built: True if verdicts use the rule; else only id, title and statement are given.
         matched: The part of the text that is a message of the rule; null if the text names the
             rule.
-        score: The part of the text that matches the rule, from 0 to 1.
+        score: The fraction of the text that matches the rule, from 0 to 1.
         line: The line of the text on which the message begins, unchanged.
         cause: The cause; null if the text names the rule, or the message belongs to another rule,
             too.
