@@ -1463,3 +1463,40 @@ def test_a_text_in_which_a_pattern_is_has_one_of_its_fixed_strings(pattern: str)
 def test_what_is_not_about_compatibility_says_what_helps(text: str, words: str) -> None:
     with pytest.raises(Missing, match=words):
         explain(text)
+
+
+# Words of a build, and how it is given another host compiler (<>: the newest gcc for the nvcc).
+HOSTS = {
+    "spack install kokkos +cuda": "%gcc@<> ",
+    "CMake Error at CMakeLists.txt:3": "CMAKE_CUDA_HOST_COMPILER=g++-<> ",
+    "Building NVCC (Device) object a.cu.o": "-DCUDA_HOST_COMPILER=g++-<> ",
+    "meson setup build": "-Dcuda_ccbindir=/usr/bin/g++-<> ",
+    "bazel build -c opt --config=cuda //a": "gcc-<> before ./configure",
+    "cargo build --release": "export NVCC_CCBIN=g++-<> ",
+    "docker build -t image .": "ENV NVCC_CCBIN=g++-<> ",
+    "/nix/store/abc-cuda": "gcc<>Stdenv",
+    "make: *** [Makefile:3: a.o] Error 1": "NVCC_CCBIN=g++-<> ",
+}
+
+
+@every("words", tuple(HOSTS))
+def test_an_older_host_compiler_is_given_as_the_build_takes_it(words: str) -> None:
+    for newest in sorted({row.gcc for row in facts_rows(HostCompilers) if row.gcc > 4}):
+        first = explain(
+            f"{words}\n#error -- unsupported GNU version! gcc versions later than {newest} are not"
+            " supported!"
+        )[0]
+        assert first.fix is not None
+        assert HOSTS[words].replace("<>", f"{newest}") in first.fix
+        assert ("CMAKE_CUDA_HOST" in first.fix) == ("CMAKE_CUDA_HOST" in HOSTS[words])
+
+
+def test_a_feature_that_the_gpu_lacks_is_not_cured_by_naming_the_gpu() -> None:
+    for need in (60, 70, 80, 90):
+        for sm in (50, 61, 75, 86, 100):
+            first = explain(
+                f"compute capability {sm // 10}.{sm % 10}\nptxas a.ptx, line 3; error : "
+                f"Feature 'x' requires .target sm_{need} or higher"
+            )[0]
+            assert first.fix is not None
+            assert (f"sm_{sm}" in first.fix) == (sm >= need), (need, sm)
