@@ -204,10 +204,11 @@ def test_releases_run_on_the_processor_that_is_named_first(
     assert _system(options, told).machine == machine
 
 
-def test_an_open_file_is_read_in_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_an_open_file_is_read_in_place(tmp_path: Path, buffering: int) -> None:
     path = tmp_path / "some.bin"
     path.write_bytes(b"0123456789")
-    with path.open("rb", buffering=0) as file:
+    with path.open("rb", buffering=buffering) as file:
         file.seek(4)
         with opened_file(file, Limits(spool_bytes=0)) as view:
             assert view.read(0, 10) == b"0123456789"

@@ -47,7 +47,7 @@ from ltocompat.files.objects.elf_symbols import SymbolTable
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.files.output import created, replaced
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.image import Compression, PtxFlaw, Skipped
+from ltocompat.model.image import Compression, CudaLibrary, HostBinary, PtxFlaw, Skipped
 from ltocompat.model.limits import WORK, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.scan import second_pass, summarize, walk, workers
@@ -638,6 +638,32 @@ def test_the_device_runtime_is_an_object_of_its_library_alone() -> None:
     (group,) = found.device_runtime
     assert [place.members for place in group.places] == [("lib/libcudadevrt.a", runtime[0])]
     assert sum(each.count for each in found.groups) == 3
+
+
+@pytest.mark.parametrize(
+    ("soname", "major"), [("libcusparse.so.12", 13), ("libx.so.1", None), (None, None)]
+)
+def test_modules_of_a_library_of_cuda_come_with_a_linker(
+    soname: str | None, major: int | None
+) -> None:
+    ltoir = (FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir").read_bytes()
+    data = region([entry(EntrySpec(KINDS["ltoir"], ltoir, options=None))]) * 2
+    builder = SummaryBuilder(apart=False)
+    for record in _records(data):
+        builder.take(record)
+    opened = CudaLibrary("libnvJitLink", "opened", "libnvJitLink.so.13", None, "")
+    builder.take(
+        HostBinary(
+            place=Location("x"),
+            format="ELF",
+            machine="x86-64",
+            type="shared library",
+            soname=soname,
+            libraries=(opened,),
+        )
+    )
+    (group,) = builder.summary("x").groups
+    assert (group.count, group.signature.shipped_major) == (2, major)
 
 
 @pytest.mark.parametrize("most", [0, 1, 2])

@@ -8,10 +8,12 @@ import datetime as dt
 import hashlib
 import itertools
 import os
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -21,11 +23,20 @@ from hypothesis import strategies as st
 from samples import FOLDER
 
 import ltocompat
-from ltocompat.commands import audit, check, floor_setters, trials
+from ltocompat.commands import (
+    audit,
+    check,
+    diff,
+    env,
+    explain,
+    files_at_fault,
+    floor_setters,
+    trials,
+)
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.init import _Drafting
 from ltocompat.commands.link import _reason
-from ltocompat.commands.options import SlimOptions
+from ltocompat.commands.options import CheckOptions, SlimOptions
 from ltocompat.commands.policy import gate
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.draft import IgnoredFinding
@@ -39,17 +50,20 @@ from ltocompat.commands.survey.index import Index
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.variants_of_files import may_be_variants
 from ltocompat.facts.drivers import branch_cuda, driver_branches
+from ltocompat.files.byteview import ByteView
+from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.arch import Release, SmArch, version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
+from ltocompat.model.explained import Explained
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.limits import Limits
 from ltocompat.model.linker import Tool
 from ltocompat.model.location import Location
-from ltocompat.model.target import ANY_TARGET, DriverVersion, System
+from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, DriverVersion, System
 from ltocompat.model.verdict import Extent, Route, Verdict
 from ltocompat.packages.index_answers import IndexFile
 from ltocompat.packages.values import Kind
@@ -63,8 +77,10 @@ from ltocompat.rules.message_values import _driver_suffices
 from ltocompat.rules.picked import Found
 from ltocompat.rules.rule import Problem
 from ltocompat.scan import module_reader, weigh, workers
+from ltocompat.scan.describe import describe_module
 from ltocompat.scan.shipped_linker import shipped_major
 from ltocompat.scan.summary_cache import SummaryCache
+from ltocompat.scan.walk import ScanSettings, stored_in_file
 from ltocompat.trial.values import Answer, LinkOutcome, Step
 
 Patch = pytest.MonkeyPatch
@@ -625,3 +641,109 @@ def test_what_was_read_of_a_file_that_breaks_off_is_compared() -> None:
     side.broken_off()
     assert [summary.modules for summary in side._summaries] == [1]
     assert (side.complete, side.sizes) == (False, [None])
+
+
+VERSIONS_HERE = st.lists(
+    st.tuples(st.sampled_from(["nvJitLink", "NVRTC"]), st.sampled_from(["12.4", "13.0", ""])),
+    max_size=3,
+)
+GPUS_HERE = st.lists(st.sampled_from([("H100", 90), ("L4", 89), ("?", None)]), max_size=3)
+
+
+@given(st.sampled_from([None, "580.95.05"]), GPUS_HERE, VERSIONS_HERE)
+def test_this_machine_explains_by_what_it_has_only_one_of(
+    driver: str | None, gpus: list[tuple[str, int | None]], picks: list[tuple[str, str]]
+) -> None:
+    here = some(
+        kernel_driver=driver and some(version=driver),
+        gpus=[some(name=name, arch=number and some(number=number)) for name, number in gpus],
+        picks=[some(library=library, version=version) for library, version in picks],
+    )
+    known = {gpu for gpu in gpus if gpu[1] is not None}
+    linkers = {version for library, version in picks if library == "nvJitLink" and version}
+    expected = {"driver": driver} if driver else {}
+    if len(known) == 1:
+        expected |= {"gpu": [*known][0][0], "gpu_sm": str([*known][0][1])}  # noqa: RUF015
+    if len(linkers) == 1:
+        expected |= {"nvjitlink": linkers.pop()}
+    with mock.patch("ltocompat.commands.env.env", return_value=some(environment=here)):
+        assert explain._this_machine() == expected
+
+
+GONE = Failure("unreadable", "it is gone")
+
+
+@pytest.mark.parametrize("faults", [[], [GONE], [("a", "x")], [GONE, ("a", "x"), ("b", "y")]])
+def test_the_first_cause_has_the_files_at_fault(monkeypatch: Patch, faults: list[Any]) -> None:
+    asked = list[object]()
+
+    def at_fault(*words: object) -> list[Any]:
+        asked.append(words)
+        return faults
+
+    monkeypatch.setattr(files_at_fault, "files_at_fault", at_fault)
+    first = Explained("A-1", "", "", also=("B-1",), values={"sm": "90"})
+    second, third = Explained("B-1", "", ""), Explained("C-1", "", "")
+    options = some(places=("p",), python="python3")
+    *said, told, other, last = explain._with_files([first, second], [third], options)
+    assert asked == [(("A-1", "B-1"), {"sm": "90"}, ("p",), "python3")]
+    assert (other, last) == (second, third)
+    assert isinstance(told, Explained)
+    found = [fault for fault in faults if fault is not GONE]
+    assert [(each.place, each.reason) for each in told.at_fault] == found
+    assert [each for each in said if isinstance(each, Failure)] == [GONE] * (GONE in faults)
+    assert len(said) == (GONE in faults) + (not found)
+
+
+@pytest.mark.parametrize("places", [(), ("p",)])
+@pytest.mark.parametrize("packages", [(), ("q", "r")])
+@pytest.mark.parametrize("targets", [(), ("gpu=sm_90",)])
+def test_files_at_fault_are_of_the_named_places_or_of_the_packages(
+    monkeypatch: Patch, places: tuple[str, ...], packages: tuple[str, ...], targets: tuple[str, ...]
+) -> None:
+    """On the target that the text tells; else here, with the libraries of that Python."""
+    asked = list[Any]()
+
+    def checked(options: CheckOptions) -> list[object]:
+        asked.append(options)
+        rows = [(Verdict.FAIL, "A-1", "a"), (Verdict.FAIL, "B-1", "b"), (Verdict.FAIL, "A-1", "a")]
+        findings = [
+            some(rule=rule, verdict=verdict, example=place, message=f"{number} of {rule}")
+            for number, (verdict, rule, place) in enumerate(rows)
+        ]
+        row = verdict_values.result(Verdict.FAIL, verdict_values.PROD, findings=tuple(findings))
+        return [GONE, row]
+
+    monkeypatch.setattr(files_at_fault, "check", checked)
+    monkeypatch.setattr(files_at_fault, "_targets", lambda _: targets)
+    monkeypatch.setattr(
+        files_at_fault, "_packages_of", lambda *words: packages if words == ("py", {}) else None
+    )
+    found = [*files_at_fault.files_at_fault(["A-1"], {}, places, "py")]
+    files = places or packages
+    assert found == ([GONE, ("a", "0 of A-1 (A-1)")] if files else [])
+    assert [(each.paths, each.targets, each.python) for each in asked] == [
+        (files, targets or (THIS_MACHINE,), None if targets else "py")
+    ][: len(files)]
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_trials_are_confined_on_linux_alone(monkeypatch: Patch, system: str) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr("ltocompat.trial.sandbox.available", lambda: ("Landlock",))
+    assert env._mechanisms() == (("Landlock",) if system == "linux" else ())
+
+
+def test_a_comparison_reads_the_kernels_of_ptx() -> None:
+    data = (FOLDER / "fatbin" / "nvcc-13.0-none.fatbin").read_bytes()
+    settings = ScanSettings()
+    (stored,) = stored_in_file(ByteView.of(data), Location("x"), settings)
+    assert isinstance(stored, StoredModule)
+    module, _ = describe_module(stored, settings.detail)
+    found = diff._with_ptx(stored, module)
+    kinds = {image.kind for image in module.images}
+    assert kinds == {ImageKind.PTX, ImageKind.SASS}
+    for before, image in zip(module.images, found.images, strict=True):
+        if image.kind is ImageKind.PTX:
+            assert image.kernels
+        assert image.kind is ImageKind.PTX or image == before

@@ -10,6 +10,7 @@ import pytest
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from samples import FOLDER
 
 from ltocompat.files.archives import container_of
@@ -18,7 +19,7 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.fatbin.walk import FatbinWalk
 from ltocompat.files.objects import read_host
 from ltocompat.model.image import HostBinary, Module, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits, Recent
 from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
 from ltocompat.scan.describe import Headers, ReadOptions
@@ -242,6 +243,19 @@ def test_processes_read_what_one_reads(data: bytes, cuts: list[int]) -> None:
     for number in (2, 5, 16):
         file = sliced(data)
         assert list(file.joined(parts, workers.in_order(file.read, parts, number))) == expected
+
+
+def test_a_module_is_finished_here_whoever_read_it() -> None:
+    """And what was decoded for it is let go of."""
+    parts = spans(TWICE, [len(TWICE) // 2])
+    finish = mock.patch.object(Headers, "finish", lambda _, module: replace(module, uneven=True))
+    for missing in ((), (0,), (0, 1)):
+        file = sliced(TWICE)
+        read = [None if at in missing else file.read(part) for at, part in enumerate(parts)]
+        with finish, mock.patch.object(Recent, "forget") as forget:
+            found = [each for each in file.joined(parts, read) if isinstance(each, Module)]
+        assert [each.uneven for each in found] == [True, True]
+        assert forget.call_count == len(missing)
 
 
 def test_this_process_reads_nothing_that_a_worker_reads() -> None:
