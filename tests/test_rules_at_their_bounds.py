@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import verdict_values
 from msgspec.structs import replace
@@ -47,6 +48,7 @@ from ltocompat.model.failure import Failure
 from ltocompat.model.image import KERNEL_KINDS, Skipped
 from ltocompat.model.library_name import PATHFINDER
 from ltocompat.model.limits import Budget
+from ltocompat.model.linker import Tool
 from ltocompat.model.location import Location
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Coverage, Extent, Level, Route, Verdict
@@ -63,7 +65,9 @@ from ltocompat.rules.engine.arch_parts import stem
 from ltocompat.rules.literals import Index
 from ltocompat.rules.shipped_needs import Strength
 from ltocompat.scan.walk import ScanSettings
-from ltocompat.trial.values import LinkOutcome
+from ltocompat.trial.cached_linker import lost_kernels
+from ltocompat.trial.logs import explain as explained_log
+from ltocompat.trial.values import Answer, LinkOutcome, Step
 
 Patch = pytest.MonkeyPatch
 OK, JIT, UNDOCUMENTED, UNKNOWN, FAIL = (each for each in Verdict if each >= Verdict.OK)
@@ -465,6 +469,160 @@ def test_each_image_is_tried_with_each_linker(monkeypatch: Patch) -> None:
         tried("c")
     with pytest.raises(UsageError, match="there is no image to try"):
         tried("d")
+
+
+@pytest.mark.parametrize("add_only", [False, True])
+@pytest.mark.parametrize("relocatable", [False, True])
+def test_an_image_without_kernels_is_compiled_where_a_linker_keeps_it(
+    monkeypatch: Patch, *, add_only: bool, relocatable: bool
+) -> None:
+    """By -r, which a linker that only adds images has no use for."""
+    piece = Piece(trial=some(data=b"abc"), place=Location("a"))
+    asked, told = list[object](), list[object]()
+
+    def alone(*words: object, complete: bool) -> tuple[str, SmArch, str]:
+        asked.append((*words, complete))
+        return "plain", SmArch(90), "request"
+
+    monkeypatch.setattr(link, "LinkInput", Piece)
+    monkeypatch.setattr(link, "gather_each", lambda *_: [piece])
+    monkeypatch.setattr(link, "_alone", alone)
+    monkeypatch.setattr(link, "_reason", lambda *words: told.append(words))
+    monkeypatch.setattr(link, "compiles_relocatable", lambda *_: relocatable)
+    pool = contextlib.nullcontext(some(run=lambda requests: ["answer" for _ in requests]))
+    monkeypatch.setattr(link, "Pool", lambda *_, **__: pool)
+    linker: Any = some(path="12", tool=None)
+    target = SmArch(89)
+    options = some(where=None, add_only=add_only)
+    settings: Any = some(progress=None)
+    assert len([*link._each(options, [Location("a")], [linker], target, settings)]) == 1
+    extra = ("-r",) if relocatable and not add_only else ()
+    assert asked == [(piece, target, extra, not add_only)]
+    assert told == [("answer", linker, "plain", SmArch(90), (piece,))]
+
+
+@pytest.mark.parametrize("output", [None, "x.cubin"])
+@pytest.mark.parametrize("made", [[None, None], [None, b"2"], [b"1", b"2"]])
+def test_a_link_writes_the_first_output_of_all_ways(
+    monkeypatch: Patch, output: str | None, made: list[bytes | None]
+) -> None:
+    asked, wrote = list[object](), list[object]()
+    inputs: list[Any] = [some(ltoir=(some(options="-g", place="a"),)), some(ltoir=())]
+    linker: Any = some(path="12", tool=None)
+    told = dict(zip(("lto", "plain"), made, strict=True))
+
+    def timed(*words: object, keep: bool) -> Any:  # noqa: ANN401
+        asked.append((*words, keep))
+        return some(answer=some(output=told[str(words[-1])]))
+
+    def ways(*words: object) -> list[str]:
+        assert words == (inputs, SmArch(90), linker)
+        return [*told]
+
+    def pool(*words: object, **options: object) -> Any:  # noqa: ANN401
+        assert (words, options) == (("12",), {"workers": 1, "tool": None})
+        return contextlib.nullcontext("pool")
+
+    monkeypatch.setattr(link, "disagreements", lambda pairs: [*pairs])
+    monkeypatch.setattr(link, "Pool", pool)
+    monkeypatch.setattr(link, "_ways", ways)
+    monkeypatch.setattr(link, "_timed", timed)
+    monkeypatch.setattr(link, "write_named", lambda *words: wrote.append(words))
+    found: list[Any] = [*link._together(inputs, [linker], SmArch(90), output=output)]
+    assert found[0] == ("-g", "a")
+    assert [each.answer.output for each in found[1:]] == made
+    first = next(filter(None, made), None)
+    assert wrote == [(output, first)] * bool(output and first)
+    keeps = [output is not None, output is not None and made[0] is None]
+    assert asked == [
+        ("pool", linker, inputs, SmArch(90), way, keep)
+        for way, keep in zip(told, keeps, strict=True)
+    ]
+
+
+LOGS = (
+    "",
+    "strange words",
+    "nvlink error: Multiple definition of 'f' in 'a.o'",
+    "LTOIR arch newer than target arch",
+)
+
+
+@pytest.mark.parametrize("outcome", [*LinkOutcome])
+@pytest.mark.parametrize("tool", [*Tool])
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("empty", [None, "it is empty"])
+def test_a_link_that_is_wrong_has_one_reason(
+    monkeypatch: Patch, outcome: LinkOutcome, tool: Tool, log: str, empty: str | None
+) -> None:
+    """What is lost or empty; what the log is known to say; how it ended; its first line."""
+    answer = Answer(
+        outcome=outcome,
+        step=Step.ADD,
+        log=log,
+        release=Release(12, 8),
+        code=3,
+        code_name="NVJITLINK_ERROR",
+        input_name="b",
+        signal="SIGSEGV",
+        lost=("k",),
+    )
+    linker: Any = some(tool=tool, release=Release(12, 8))
+    inputs: list[Any] = [
+        some(trial=some(name=name), ltoir=ltoir, plain=(f"plain {name}",))
+        for name, ltoir in (("a", ("lto a",)), ("b", ("lto b",)), ("c", ()))
+    ]
+    known = explained_log(log, tool.label)
+    asked = list[object]()
+
+    def sharpened(*words: object) -> Any:  # noqa: ANN401
+        asked.append(words)
+        return some(sentence="sharp")
+
+    monkeypatch.setattr(link, "sharpened", sharpened)
+    monkeypatch.setattr(
+        link,
+        "why_empty",
+        lambda *words: empty if words == (linker, SmArch(90), inputs) else "swapped",
+    )
+    found = link._reason(answer, linker, "lto", SmArch(90), inputs)
+    if outcome is LinkOutcome.LOST:
+        assert found == lost_kernels(answer)
+    elif outcome is LinkOutcome.ACCEPTED and empty:
+        assert found == (known.sentence if known else empty)
+    elif not answer.failed and outcome is not LinkOutcome.UNRESOLVED:
+        doubled = known is not None and known.cause == "duplicate symbol"
+        assert found == (known.sentence if known and doubled else None)
+    elif known is not None:
+        assert (found, asked) == ("sharp", [(known, ["lto b"], linker, SmArch(90))])
+        for way, name, images in (
+            ("plain", "b", ["plain b"]),
+            ("lto", "c", ["plain c"]),
+            ("lto", None, ["lto a", "lto b", "plain c"]),
+        ):
+            other = msgspec.structs.replace(answer, input_name=name)
+            assert link._reason(other, linker, way, SmArch(90), inputs) == "sharp"
+            assert asked[-1] == (known, images, linker, SmArch(90))
+    else:
+        who = "nvlink" if tool is Tool.NVLINK else "the library"
+        ends = {LinkOutcome.CRASHED: "(SIGSEGV)", LinkOutcome.TIMED_OUT: "its time limit"}
+        told = str(found)
+        if outcome in ends:
+            assert told.startswith(who)
+            assert told.endswith(ends[outcome])
+        else:
+            assert told == f"NVJITLINK_ERROR: {log or 'it gave no reason'}"
+
+
+@pytest.mark.parametrize("tool", [*Tool])
+@pytest.mark.parametrize("unread", [False, True])
+def test_an_output_without_code_is_wrong_where_code_was_passed_over(
+    monkeypatch: Patch, tool: Tool, *, unread: bool
+) -> None:
+    monkeypatch.setattr(link, "SingleLink", lambda *_: some(unread_ltoir=lambda: unread))
+    found = link.why_empty(some(tool=tool, release=Release(12, 4)), SmArch(90), [])
+    expected = link._PASSED_OVER if unread else None
+    assert found == (link._LEFT_OUT if tool is Tool.NVLINK else expected)
 
 
 def test_an_error_of_the_program_sends_to_what_it_did_before() -> None:
