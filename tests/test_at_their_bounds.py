@@ -527,16 +527,15 @@ def test_a_text_is_about_no_gpu_that_is_no_deploy_target() -> None:
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_text_has_reasons_where_a_file_is_not_sound(verdict: Verdict) -> None:
     """The first rule comes first; then the worse finding does."""
+    rows = ("B-1", Verdict.FAIL, "b"), ("A-1", Verdict.JIT, None), ("A-1", Verdict.UNKNOWN, "a")
     findings = [
-        SimpleNamespace(rule=rule, verdict=worst, example=None, message=rule)
-        for rule, worst in (("B-1", Verdict.FAIL), ("A-1", Verdict.JIT), ("A-1", Verdict.UNKNOWN))
+        SimpleNamespace(rule=rule, verdict=worst, example=place, message=worst.name)
+        for rule, worst, place in rows
     ]
     result: Any = SimpleNamespace(findings=findings, verdict=verdict, path="x")
     found = sorted(_of_result(result, ("A-1", "B-1", "C-1")))
-    told = [reason for _, _, reason in found]
-    expected = ["A-1 (A-1)", "A-1 (A-1)", "B-1 (B-1)"]
-    assert told == (expected if verdict > Verdict.OK else [])
-    assert [rank for rank, *_ in found] == sorted({rank for rank, *_ in found})
+    expected = [("a", "UNKNOWN (A-1)"), ("x", "JIT (A-1)"), ("b", "FAIL (B-1)")]
+    assert [(place, reason) for _, place, reason in found] == expected * (verdict > Verdict.OK)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from unittest import mock
 import msgspec
 import pytest
 import verdict_values
+from fatbin_writer import KINDS, EntrySpec, entry, region
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import FOLDER
@@ -31,15 +32,17 @@ from ltocompat.commands import (
     explain,
     files_at_fault,
     floor_setters,
+    linkable,
+    linkers,
     trials,
 )
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.init import _Drafting
 from ltocompat.commands.link import _reason
 from ltocompat.commands.options import CheckOptions, SlimOptions
-from ltocompat.commands.policy import gate
+from ltocompat.commands.policy import draft, gate
 from ltocompat.commands.policy.baseline import Baseline
-from ltocompat.commands.policy.draft import IgnoredFinding
+from ltocompat.commands.policy.draft import DraftTarget, IgnoredFinding
 from ltocompat.commands.policy.extent import ANY_GPU, ExtentPart
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.selftest import _link
@@ -55,7 +58,7 @@ from ltocompat.files.fatbin import StoredModule
 from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.arch import Release, SmArch, version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, Missing, UsageError
+from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.explained import Explained
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import ImageKind, Skipped
@@ -706,7 +709,8 @@ def test_files_at_fault_are_of_the_named_places_or_of_the_packages(
 
     def checked(options: CheckOptions) -> list[object]:
         asked.append(options)
-        rows = [(Verdict.FAIL, "A-1", "a"), (Verdict.FAIL, "B-1", "b"), (Verdict.FAIL, "A-1", "a")]
+        rows = [(Verdict.JIT, "A-1", "a"), (Verdict.FAIL, "B-1", "b"), (Verdict.FAIL, "A-1", "c")]
+        rows.append((Verdict.FAIL, "A-1", "a"))
         findings = [
             some(rule=rule, verdict=verdict, example=place, message=f"{number} of {rule}")
             for number, (verdict, rule, place) in enumerate(rows)
@@ -721,7 +725,8 @@ def test_files_at_fault_are_of_the_named_places_or_of_the_packages(
     )
     found = [*files_at_fault.files_at_fault(["A-1"], {}, places, "py")]
     files = places or packages
-    assert found == ([GONE, ("a", "0 of A-1 (A-1)")] if files else [])
+    worst = [("c", "2 of A-1 (A-1)"), ("a", "3 of A-1 (A-1)")]
+    assert found == ([GONE, *worst] if files else [])
     assert [(each.paths, each.targets, each.python) for each in asked] == [
         (files, targets or (THIS_MACHINE,), None if targets else "py")
     ][: len(files)]
@@ -747,3 +752,128 @@ def test_a_comparison_reads_the_kernels_of_ptx() -> None:
         if image.kind is ImageKind.PTX:
             assert image.kernels
         assert image.kind is ImageKind.PTX or image == before
+
+
+DRAFTS = st.builds(
+    DraftTarget,
+    st.sampled_from([DriverVersion((570, 26)), DriverVersion((580, 65, 6))]),
+    st.sampled_from([None, Release(12, 8), Release(13, 0)]),
+    st.sampled_from(["linux", "linux-aarch64"]),
+    st.lists(st.sampled_from(["sm_80", "sm_90"]), unique=True).map(tuple),
+    ignored=st.lists(
+        st.builds(
+            IgnoredFinding,
+            st.sampled_from(["PTX-01", "LTO-01"]),
+            st.just("a.so"),
+            st.just("PTX"),
+            st.just(""),
+            st.just("oldest"),
+            st.just(("sm_80",)),
+            st.sampled_from([Verdict.UNKNOWN, Verdict.FAIL]).map(lambda v: (ExtentPart(v, 1),)),
+            st.just("it fails"),
+            st.just(""),
+        ),
+        max_size=2,
+    ).map(tuple),
+)
+
+
+@given(DRAFTS, DRAFTS, st.booleans())
+def test_a_policy_is_told_what_a_draft_would_have_otherwise(
+    old: DraftTarget, new: DraftTarget, empty: bool
+) -> None:
+    """Findings that it excepts at their verdict, or a worse one, are no news."""
+    today = dt.date(2026, 11, 29)
+    policy = old.policy(today, "policy.toml")
+    assert not [*draft.moved(policy, old, today)]
+    new = msgspec.structs.replace(new, no_code=empty)
+    found = [*draft.moved(policy, new, today)]
+    pairs = {
+        "os": (old.system, new.system),
+        "driver": (old.driver, new.driver),
+        "nvjitlink": (old.nvjitlink or "none", new.nvjitlink or "none"),
+    }
+    news = {key: pair for key, pair in pairs.items() if pair[0] != pair[1] and not empty}
+    assert [line for line in found if " -> " in line] == [
+        f"{key}: {before} -> {after}" for key, (before, after) in news.items()
+    ]
+    assert ("there is no device code" in found) == empty
+    lost, gained = (
+        [] if empty else [*dict.fromkeys(x for x in a if x not in b)]
+        for a, b in ((old.gpus, new.gpus), (new.gpus, old.gpus))
+    )
+    for words, gpus in (("no longer", lost), ("now also", gained)):
+        (line,) = [each for each in found if f"GPUs: {words}" in each] or [""]
+        assert bool(line) == bool(gpus)
+    excepted = {each.rule: Verdict.OK for each in old.ignored}
+    for each in old.ignored:
+        excepted[each.rule] = max(excepted[each.rule], each.verdict)
+    told = [each for each in new.ignored if each.verdict > excepted.get(each.rule, Verdict.OK)]
+    assert [line for line in found if "it fails" in line] == [
+        *dict.fromkeys(f"{each.rule}: it fails" for each in told)
+    ]
+
+
+@pytest.mark.parametrize("linker", ["12.4", ">=12.4", "==12.4", "~=12.4", "<13", "=12.4", "!=13.0"])
+@pytest.mark.parametrize("driver", [None, "580"])
+def test_fragments_are_linked_by_a_version_or_by_one_in_a_range(
+    monkeypatch: Patch, linker: str, driver: str | None
+) -> None:
+    monkeypatch.setattr(linkable, "Evaluator", lambda spelled, **_: spelled)
+    found: object = linkable._evaluator.__wrapped__(linker, "sm_90", driver, Limits())
+    written = f"={linker}" if linker[0].isdigit() else linker
+    assert found == f"nvjitlink{written},gpu=sm_90{f',driver={driver}' if driver else ''}"
+
+
+@pytest.mark.parametrize("places", [(), ("a",), ("a", "c")])
+@pytest.mark.parametrize("example", [None, "b"])
+def test_a_finding_is_about_the_fragments_of_its_places_or_of_its_example(
+    places: tuple[str, ...], example: str | None
+) -> None:
+    finding = some(
+        places=tuple(some(path=path) for path in places), example=example and some(path=example)
+    )
+    paths = places or ((example,) if example else ())
+    assert linkable._at_fault(finding, "abcab") == {
+        at for at, name in enumerate("abcab") if name in paths
+    }
+
+
+@pytest.mark.parametrize("there", [(), (0,), (1,), (0, 1, 2)])
+@pytest.mark.parametrize("watched", [False, True])
+def test_linkers_that_are_missing_are_installed_one_after_the_other(
+    monkeypatch: Patch, there: tuple[int, ...], *, watched: bool
+) -> None:
+    wanted = [some(tool=None, size=10**number, number=number) for number in range(3)]
+    cache = some(size_of=len)
+    monkeypatch.setattr(linkers, "Cache", some(of=lambda **_: cache))
+    monkeypatch.setattr(
+        linkers, "present", lambda each, _: f"old {each.number}" if each.number in there else None
+    )
+    monkeypatch.setattr(linkers, "install_one", lambda each, _: f"new {each.number}")
+    told = list[tuple[int, int]]()
+    plan: Any = some(wanted=wanted, size=111)
+    report = (lambda each: told.append((each.done, each.total))) if watched else None
+    found: Any = [*linkers.install_linkers(plan, progress=report)]
+    assert [(each.action, each.linker) for each in found] == [
+        ("kept", f"old {number}") if number in there else ("installed", f"new {number}")
+        for number in range(3)
+    ]
+    left = [number for number in range(3) if number not in there]
+    before = [sum(10**n for n in left if n < number) for number in left]
+    assert told == [(done, 111) for done in before] * watched
+
+
+def test_the_producers_of_all_images_are_told_once() -> None:
+    """In file order; of what can't be read nothing is said."""
+    data = (FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin").read_bytes()
+    other = (FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx").read_bytes()
+    versions = [[maker.version for maker in ltocompat.producer(each)] for each in (data, other)]
+    assert all(versions)
+    specs = [EntrySpec(KINDS["sass"], data), EntrySpec(KINDS["ptx"], other)]
+    both = region([entry(spec) for spec in (*specs, specs[0])])
+    assert [maker.version for maker in ltocompat.producer(both)] == [
+        version for each in versions for version in each
+    ]
+    with pytest.raises(UnreadableInput, match="can't be read"):
+        ltocompat.producer(both[:-8])

@@ -41,7 +41,7 @@ def files_at_fault(
     if not files:
         return
     options = CheckOptions(files, targets or (THIS_MACHINE,), python=None if targets else python)
-    found: list[tuple[int, str, str]] = []
+    found: list[tuple[tuple[bool, int], str, str]] = []
     for record in check(options):
         if isinstance(record, Failure):
             yield record
@@ -54,11 +54,11 @@ def files_at_fault(
     yield from [*reasons.items()][:_MOST]
 
 
-def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[tuple[bool, int], str, str]]:
     """Reasons by the rules; the rule that decides before those that share its message."""
     for finding in result.findings:
         if finding.rule in rules and result.verdict > result.verdict.OK:
-            rank = (rules.index(finding.rule) > 0) * 10 - int(finding.verdict)
+            rank = rules.index(finding.rule) > 0, -finding.verdict
             place = result.path if finding.example is None else str(finding.example)
             yield rank, place, f"{finding.message} ({finding.rule})"
 
