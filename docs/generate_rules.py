@@ -28,10 +28,10 @@ from ltocompat.rules.messages import matches, messages
 from ltocompat.rules.prose import (
     FAMILIES,
     Prose,
-    family_prose,
+    rows,
+    rule_prose,
     rules,
     rules_left_out,
-    topics,
 )
 
 FOLDER = Path(__file__).with_name("rules")
@@ -83,7 +83,9 @@ class Seen(NamedTuple):
 def pages() -> dict[Path, str]:
     """The text of each page."""
     texts = {page_of(rule.id): "\n\n".join(_rule_page(rule)) + "\n" for rule in rules()}
-    texts |= {page_of(left_out.id): _left_out_page(left_out) for left_out in rules_left_out()}
+    texts |= {
+        page_of(left_out.id): _left_out_page(left_out) for left_out in rules_left_out().values()
+    }
     topics_page = FOLDER.parent / "guides" / "topics.md"
     return {topics_page: _topics_page(), FOLDER / "index.md": "\n".join(_index()), **texts}
 
@@ -91,12 +93,13 @@ def pages() -> dict[Path, str]:
 def _topics_page() -> str:
     """The ideas behind the rules, each with an anchor of its own."""
     parts = ["# Words and ideas", "`ltocompat explain WORD` prints the same in a terminal."]
-    for topic in dict.fromkeys(topics().values()):
+    for row in rows("prose", "topics"):
+        topic = row.values()
         links = ", ".join(
-            f"[{rule_id}](../rules/{page_of(rule_id).name})" for rule_id in topic.rules
+            f"[{rule_id}](../rules/{page_of(rule_id).name})" for rule_id in topic["rules"]
         )
-        parts += [f"({topic.id})=\n## {_plain(topic.title)}", _plain(topic.text.strip())]
-        parts += [f"* Rules: {links}\n* Source: {_plain(topic.source)}"]
+        parts += [f"({row.head})=\n## {_plain(topic['title'])}", _plain(topic["text"].strip())]
+        parts += [f"* Rules: {links}\n* Source: {_plain(topic['source'])}"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -110,15 +113,16 @@ def _index() -> Iterator[str]:
     for family in FAMILIES:
         yield f"## {_heading(family)}\n"
         yield "| rule | what is wrong | verdict |\n|---|---|---|"
-        for prose in family_prose(family).values():
+        for row in rows("prose", family):
+            prose = rule_prose(row.head)
             yield f"| {_link(prose.id)} | {_plain(prose.title)} | {_plain(prose.verdict)} |"
         yield ""
     yield "## Not built\n\nAnother rule covers them, or no file shows the fault.\n"
     yield "| rule | what is wrong |\n|---|---|"
-    for left_out in rules_left_out():
+    for left_out in rules_left_out().values():
         yield f"| {_link(left_out.id)} | {_plain(left_out.title)} |"
     names = [rule.id for rule in rules()]
-    names += [left_out.id for left_out in rules_left_out()]
+    names += [*rules_left_out()]
     entries = "\n".join(name.lower() for name in names)
     yield f"\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
 

@@ -7,6 +7,7 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from rule_cases import spares, strikes
 from rules import ask, image, loading, sample
 from samples import FOLDER
 
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Prose, Verdict
-from ltocompat.rules import catalogue
+from ltocompat.rules import catalogue, prose
 from ltocompat.rules.catalogue import requirements_of, rules_about
 from ltocompat.rules.prose import (
     FAMILIES,
@@ -83,24 +85,39 @@ def test_every_rule_says_what_it_is_about(rule: Prose) -> None:
     assert len(set(rule.messages)) == len(rule.messages)
 
 
-@every("left_out", rules_left_out())
+@every("left_out", rules_left_out().values())
 def test_every_rule_that_is_left_out_says_why(left_out: Prose) -> None:
     assert left_out.title
     assert left_out.statement.endswith(".")
+
+
+@every("path", [path.relative_to(ROOM) for path in ROOM.rglob("*.toml")])
+def test_a_table_is_the_same_row_by_row_as_it_is_as_a_whole(path: Path) -> None:
+    whole = tomllib.loads((ROOM / path).read_text("utf-8"))
+    if path.stem in ("machine_patterns", "values"):
+        assert prose.table(path.stem) == whole
+        return
+    rows = prose.rows(*path.with_suffix("").parts)
+    assert grouped((row.head, row.values()) for row in rows) == {
+        head: found if isinstance(found, list) else [found] for head, found in whole.items()
+    }
+    for row in rows:
+        for key in {"find", "called", "name"} & row.values().keys():
+            assert row.line(key) == row.values()[key]
 
 
 def test_prose_is_read_when_a_finding_needs_it_and_not_before() -> None:
     code = """
 import sys
 import ltocompat
-from ltocompat.rules.prose import family_prose
+from ltocompat.rules.prose import rule_prose
 path = sys.argv[1]
 (judged,) = ltocompat.check([path], ["driver=580,gpu=sm_80"])
 assert (str(judged.verdict), judged.findings) == ("ok", ())
-assert family_prose.cache_info().currsize == 0
+assert rule_prose.cache_info().currsize == 0
 (judged,) = ltocompat.check([path], ["driver=470,gpu=sm_80"])
 assert str(judged.verdict) == "fail"
-assert family_prose.cache_info().currsize == 1
+assert rule_prose.cache_info().currsize == len({found.rule for found in judged.findings})
 """
     path = str(FOLDER / "objects" / "nvcc-13.0-plain.o")
     subprocess.run([sys.executable, "-c", code, path], check=True)

@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 from ltocompat.facts import drivers, gpus, libraries, rows, table, toolkits
-from ltocompat.rules import clients, evidence, message_values
+from ltocompat.model.generic import grouped
+from ltocompat.rules import clients, evidence, message_values, prose
 from ltocompat.rules.messages import Message, messages, pattern_of
 from ltocompat.targets import paste
 
@@ -19,7 +20,8 @@ OF_SPEAKERS = ("name", "find", "says", "lines", "alien", "along")
 
 def explain_tables() -> dict[str, Any]:
     """Return what ``search-index.js`` has for it."""
-    patterns = {**evidence.patterns(), "gpu": f"(?i){evidence.patterns()['gpu']}"}
+    # Letters that have no other case: JavaScript doesn't know how to leave a flag out.
+    patterns = {name: of.replace("(?-i:", "(?:") for name, of in evidence.patterns().items()}
     of_paste = {
         "ansi": paste._ANSI,
         "tag": paste._TAG,
@@ -62,7 +64,7 @@ def explain_tables() -> dict[str, Any]:
                 | {"typed": [*map(_replacing, row.typed)]}
                 for row in rows
             ]
-            for kind, rows in clients.speakers("clients").items()
+            for kind, rows in _speakers().items()
         },
         "clauses": {
             "aside": message_values._ASIDE.pattern,
@@ -85,6 +87,10 @@ def explain_tables() -> dict[str, Any]:
         "errors": _errors(),
     }
     return {"messages": [_row(row) for row in messages()], "explain": explain}
+
+
+def _speakers() -> dict[str, list[clients.Speaker]]:
+    return grouped((row.head, clients.speaker(row)) for row in prose.rows("clients"))
 
 
 def _gpus() -> dict[str, Any]:
@@ -134,7 +140,7 @@ def _row(row: Message) -> dict[str, Any]:
     """A message with its patterns in the words of JavaScript."""
     value = {name: getattr(row, name) for name in row.__struct_fields__ if name != "source"}
     for name in ("pattern", "beside", "unless"):
-        value[name] = value[name] and _javascript(pattern_of(value[name]).pattern)
+        value[name] = value[name] and _javascript(pattern_of(value[name]))
     return {key: part for key, part in value.items() if part}
 
 

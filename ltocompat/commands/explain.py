@@ -16,11 +16,13 @@ from ltocompat.model.explained import AtFault, Explained
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
 from ltocompat.model.words import excerpt
-from ltocompat.rules.clients import speakers, typed
+from ltocompat.rules import prose
+from ltocompat.rules.clients import typed
 from ltocompat.rules.evidence import patterns
+from ltocompat.rules.literals import places
 from ltocompat.rules.message_values import derived, filled, values_known
 from ltocompat.rules.messages import Match, matches
-from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_name, topics
+from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_name, topic_rows
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
@@ -45,18 +47,19 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
         raise UsageError(
             "there is nothing to explain; give the ID of a rule, such as LTO-01, or an error"
         )
-    known = _ids()
-    if words.upper() in known:
-        return (_of_rule(known[words.upper()]),)
-    if topic := topics().get(topic_name(words[:_LONGEST])):
-        told = Explained(topic.id, topic.title, topic.text.strip(), built=False)
-        return (replace(told, source=topic.source, also=topic.rules),)
-    ids = dict.fromkeys(re.findall(r"(?<![\w-])[A-Z]{2,5}-[0-9A-Z]{2,9}(?![\w-])", text.upper()))
-    by_id = [_of_rule(known[id_]) for id_ in ids if id_ in known]
+    like_id = r"(?<![\w-])[A-Z]{2,5}-[0-9A-Z]{2,9}(?![\w-])"
+    like_ids = [words.upper()] if words.isalpha() else re.findall(like_id, text.upper())
+    by_id = {id_: _of_rule(_ids()[id_]) for id_ in like_ids if id_ in _ids()}
+    if words.upper() in by_id:
+        return (by_id[words.upper()],)
+    if row := topic_rows().get(topic_name(words[:_LONGEST])):
+        topic = row.values()
+        told = Explained(row.head, topic["title"], topic["text"].strip(), built=False)
+        return (replace(told, source=topic["source"], also=tuple(topic["rules"])),)
     machine = _this_machine() if here else {}
     half = _LONGEST // 2
     short = text if len(text) <= _LONGEST else f"{text[:half]}\n{text[-half:]}"
-    found = (*by_id, *_causes(words, short, machine))
+    found = (*by_id.values(), *_causes(words, short, machine))
     if not found:
         raise Missing(_unknown(words))
     return tuple(replace(entry, here=_described(machine)) for entry in found) if here else found
@@ -92,7 +95,6 @@ def _described(machine: Mapping[str, str]) -> str:
     return known or "this machine has no driver, GPU or nvJitLink"
 
 
-@cache
 def explain_all() -> tuple[Explained, ...]:
     """Every rule in the order of the catalogue, then those that are not built."""
     return tuple(map(_of_rule, _ids().values()))
@@ -105,11 +107,10 @@ def _ids() -> dict[str, str]:
 
 
 def _of_rule(rule_id: str) -> Explained:
-    for left_out in rules_left_out():
-        if left_out.id == rule_id:
-            why = f"Not built. {left_out.statement}"
-            return Explained(rule_id, left_out.title, why, built=False)
-    return project(Explained, rule_prose(rule_id))
+    if rule_id in rule_ids(built=True):
+        return project(Explained, rule_prose(rule_id))
+    left_out = rules_left_out()[rule_id]
+    return Explained(rule_id, left_out.title, f"Not built. {left_out.statement}", built=False)
 
 
 def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained]:
@@ -171,7 +172,8 @@ def _unknown(text: str) -> str:
     said = [row.name for words in found for row in rows(CudaError) if words == row.text]
     named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))
     unknown = f'no rule knows "{_error_line(text)}"'
-    says = next((row.says for row in speakers("apart")["apart"] if re.search(row.find, start)), {})
+    heard = (row for row in prose.rows("apart") if any(places(row.line("find"), start)))
+    says: dict[str, str] = next((row.values()["says"] for row in heard), {})
     advice = says.get("advice", "")
     if not named or "perhaps" in says:
         more = "paste the line that names the error, or list all rules: ltocompat explain --all"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, convert
 
 from ltocompat.model.arch import Release
+from ltocompat.model.generic import grouped
 from ltocompat.rules.evidence import patterns
-from ltocompat.rules.literals import Index, compiled, literals
+from ltocompat.rules.literals import Index, compiled, literals, places, small
 from ltocompat.rules.message_values import filled, values_known
-from ltocompat.rules.prose import catalogue_file
+from ltocompat.rules.prose import Row, rows
 
 _NEAR = 4000  # characters
 _PACKAGED = Release(11, 3)
@@ -47,46 +47,43 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def speakers(table: str) -> Mapping[str, tuple[Speaker, ...]]:
-    """The rows of ``clients`` (by kind: ``client`` ...) or ``apart``, in the order that counts."""
-    return convert(tomllib.loads(catalogue_file(f"{table}.toml")), dict[str, tuple[Speaker, ...]])
+def speaker(row: Row) -> Speaker:
+    """Return a row of ``clients`` or ``apart``."""
+    return convert(row.values(), Speaker)
 
 
 @functools.cache
-def _index() -> Index[str]:
-    """The patterns of all rows by their fixed strings."""
-    patterns = {row.find for rows in speakers("clients").values() for row in rows}
-    return Index((string, find) for find in patterns for string in literals(find))
+def _named() -> dict[str, Row]:
+    """The rows of clients, ecosystems and systems by their names."""
+    return {row.line("name"): row for row in rows("clients")}
 
 
-_near = functools.lru_cache(maxsize=2)(lambda flat: _index().users(flat))
+@functools.cache
+def _index() -> Index:
+    """The numbers of all rows by their fixed strings."""
+    return Index(literals(row.line("find")) for row in rows("clients"))
 
 
-def _places(row: Speaker, flat: str, *part: int) -> Iterator[re.Match[str]]:
-    """Places of a text, or a part of it, at which a row speaks."""
-    return compiled(row.find).finditer(flat, *part) if row.find in _near(flat) else iter(())
+@functools.lru_cache(maxsize=2)
+def _near(flat: str) -> Mapping[str, Sequence[Speaker]]:
+    """The rows, by kind, that may speak in a text."""
+    known = rows("clients")
+    found = (known[number] for number in sorted(_index().numbers(small(flat))))
+    return grouped((row.head, speaker(row)) for row in found)
 
 
 @functools.lru_cache(maxsize=2)
 def system_of(flat: str) -> Speaker:
     """The system that a text is from: the first whose pattern is in it."""
-    return next(row for row in speakers("clients")["system"] if any(_places(row, flat)))
+    return next(row for row in _near(flat)["system"] if any(places(row.find, flat)))
 
 
 def typed(template: str, values: Mapping[str, str], alien: str = "") -> str:
     """A sentence with its values, and its commands as the system of the text takes them."""
     sentence = filled(template, values, alien)
-    system = next(row for row in speakers("clients")["system"] if row.name == values["system"])
-    for pattern, words in system.typed:
+    for pattern, words in speaker(_named()[values["system"]]).typed:
         sentence = compiled(pattern).sub(words, sentence)
     return sentence
-
-
-@functools.cache
-def _said_names() -> frozenset[str]:
-    """The names of all sentences, and of those that a CUDA release is put into."""
-    own = {name for rows in speakers("clients").values() for row in rows for name in row.says}
-    return frozenset(own | {asked for _, asked, _ in values_known()["releases"]})
 
 
 def said(
@@ -101,22 +98,22 @@ def said(
     with that toolkit. Of clients that are as near within 200 characters, the first of the table
     counts: it may bring the others along.
     """
-    names = _said_names().intersection(_VALUE.findall(sentences)) - values.keys()
+    names = {*_VALUE.findall(sentences)} - values.keys()
     start, end = max(place - _NEAR, 0), place + _NEAR
-    table = speakers("clients")
+    near = _near(flat)
     hits = [
         (abs(hit.start() - place) // 200, client)
-        for client in table["client"]
-        for hit in _places(client, flat, start, end)
+        for client in near.get("client", ())
+        for hit in places(client.find, flat, start, end)
     ]
     nearest = min(hits, key=lambda hit: hit[0], default=(0, Speaker("", "", {}, "")))[1]
-    around = [row for row in table["ecosystem"] if any(_places(row, flat, start, end))]
-    rows = (system_of(whole), nearest, *around)
-    alien = _alien(rows, nearest)
+    around = [row for row in near.get("ecosystem", ()) if any(places(row.find, flat, start, end))]
+    system = system_of(whole)
+    alien = _alien((system, nearest, *around), nearest)
     names |= {"elsewhere"} if alien else set()
-    built = table["source"][0].says if "source" in nearest.says else {}
-    is_own = not alien or not re.search(alien, " ".join(nearest.says.values()))
-    layers = (rows[0].says, nearest.says if is_own else {}, built, *(row.says for row in around))
+    built = near["source"][0].says if "source" in nearest.says else {}
+    is_own = not alien or not any(places(alien, " ".join(nearest.says.values())))
+    layers = (system.says, nearest.says if is_own else {}, built, *(row.says for row in around))
     majors = [values.get("driver_major") or values.get("made_major"), values.get("gpu_sm_last", "")]
     major = min((value.split(".")[0] for value in majors if value), key=int, default="")
 
@@ -135,17 +132,17 @@ def said(
     return {name: words for name, words in found.items() if words}, alien
 
 
-def _alien(rows: Sequence[Speaker], nearest: Speaker) -> str:
+def _alien(speaking: Sequence[Speaker], nearest: Speaker) -> str:
     """The pattern of lines that are of no use where all of these speak."""
-    names = {name for row in rows for name in row.alien}
+    names = {name for row in speaking for name in row.alien}
     if not names:
         return ""
-    table = [row for rows in speakers("clients").values() for row in rows if row.lines]
+    table = [speaker(row) for name, row in _named().items() if name in names]
     if "clients" not in names:  # what brings a client is of use to who has it
         text = " ".join(nearest.says.values())
-        names -= {row.name for row in table if re.search(row.lines, text)}
-    names -= {name for row in rows for name in (row.name, *row.along)}
-    return "|".join(row.lines for row in table if row.name in names)
+        names -= {row.name for row in table if row.lines and any(places(row.lines, text))}
+    names -= {name for row in speaking for name in (row.name, *row.along)}
+    return "|".join(row.lines for row in table if row.lines and row.name in names)
 
 
 def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:

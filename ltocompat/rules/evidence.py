@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 
 from ltocompat.facts.gpus import models_named, sm
 from ltocompat.rules.literals import places
-from ltocompat.rules.prose import catalogue_file
+from ltocompat.rules.prose import table
 
 _FERMI = ("20", "21")
 """Architectures from before the table, of which errors still speak."""
@@ -18,8 +17,8 @@ _FERMI = ("20", "21")
 @functools.cache
 def patterns() -> dict[str, str]:
     """The patterns of values, and of what programs of other vendors say, by their names."""
-    table = tomllib.loads(catalogue_file("machine_patterns.toml"))
-    return {name: "|".join(alternatives) for name, alternatives in table.items()}
+    found = table("machine_patterns").items()
+    return {name: "|".join(alternatives) for name, alternatives in found}
 
 
 def evidence(text: str) -> dict[str, str]:
@@ -37,7 +36,7 @@ def evidence(text: str) -> dict[str, str]:
         (2.83), ``torch_major`` (the CUDA major of a framework),
         ``gpu`` (its name) and ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), where told.
     """
-    found = {name: values for name, read in _READ.items() if (values := {*read(text)})}
+    found = {name: values for name, read in _READ.items() if (values := {*read(name, text)})}
     once = {name: values.pop() for name, values in found.items() if len(values) == 1}
     if "gpu_sm" in found and "gpu_sm" not in once:
         once.pop("gpu", None)
@@ -55,14 +54,12 @@ def of_another_vendor(text: str) -> bool:
     return any(surely) or (any(other) and not any(nvidia))
 
 
-def _values(name: str) -> Callable[[str], Iterator[str]]:
-    return lambda text: (
-        next(filter(None, place.groups())) for place in places(patterns()[name], text)
-    )
+def _values(name: str, text: str) -> Iterator[str]:
+    return (next(filter(None, place.groups())) for place in places(patterns()[name], text))
 
 
-def _releases(name: str) -> Callable[[str], Iterator[str]]:
-    return lambda text: map(release_of, _values(name)(text))
+def _releases(name: str, text: str) -> Iterator[str]:
+    return map(release_of, _values(name, text))
 
 
 def release_of(value: str) -> str:
@@ -74,34 +71,33 @@ def release_of(value: str) -> str:
     return f"{value[:-1]}.{value[-1]}"
 
 
-def _drivers(text: str) -> Iterable[str]:
+def _drivers(name: str, text: str) -> Iterable[str]:
     """The driver; its branch only where the text has no full version of it."""
-    values = {*_values("driver")(text)}
+    values = {*_values(name, text)}
     return {value for value in values if not any(other.startswith(f"{value}.") for other in values)}
 
 
 @functools.lru_cache(maxsize=1)
-def _gpus(text: str) -> frozenset[str]:
+def _gpus(name: str, text: str) -> frozenset[str]:
     """The GPUs that are named, each by the name in the table."""
-    named = re.compile(patterns()["gpu"], re.IGNORECASE | re.ASCII)
-    found = {models_named(match[1]) for match in named.finditer(text)}
+    found = {*map(models_named, _values(name, text))}
     return frozenset(models[0].name for models in found if len({m.number for m in models}) == 1)
 
 
-def _architectures(text: str) -> Iterator[str]:
-    for value in _values("capability")(text):
+def _architectures(_: str, text: str) -> Iterator[str]:
+    for value in _values("capability", text):
         number = "".join(re.findall(r"\d+", value))
         if number in _FERMI or sm(int(number)) is not None:
             yield number
-    yield from (str(models_named(name)[0].number) for name in _gpus(text))
-    yield from (number for number in _FERMI if any(_values(f"fermi{number}")(text)))
+    yield from (str(models_named(name)[0].number) for name in _gpus("gpu", text))
+    yield from (number for number in _FERMI if any(_values(f"fermi{number}", text)))
 
 
-_READ: dict[str, Callable[[str], Iterable[str]]] = {
+_READ: dict[str, Callable[[str, str], Iterable[str]]] = {
     "driver": _drivers,
-    **{name: _releases(name) for name in ("nvcc", "toolkit", "torch", "said", "cmake", "optix")},
-    **{name: _values(name) for name in ("smi", "package", "building", "family", "torch_release")},
-    **{name: _values(name) for name in ("module", "jetpack", "blender", "torch_major")},
+    **dict.fromkeys(("nvcc", "toolkit", "torch", "said", "cmake", "optix"), _releases),
+    **dict.fromkeys(("smi", "package", "building", "family", "torch_release"), _values),
+    **dict.fromkeys(("module", "jetpack", "blender", "torch_major"), _values),
     "gpu": _gpus,
     "gpu_sm": _architectures,
 }

@@ -1,15 +1,36 @@
-"""Fixed strings of regular expressions: a pattern is neither compiled nor tried without them."""
+"""Fixed strings of regular expressions, without which an alternative is neither compiled nor tried.
+
+An alternative whose fixed strings are not all in a text has no match there, and the others match
+as they do beside it.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from itertools import chain
 
-T = TypeVar("T")
-_TOKEN = re.compile(r"\\u\w{4}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|:|P<\w+>)|\{[\d,]+\}|.")
-_ANY = frozenset({""})
+from ltocompat.model.generic import grouped
+
+_Strings = tuple[str, ...]
+_FIXED = r"(?:[^\\.^$*+?{()|\[]|\\[^\w\s])"
+_REPEATED = r"(?:[*+?]|\{[\d,]+\})\??"
+# What has no fixed string, then a fixed string, the beginning of a group, or an alternative's end.
+_TOKEN = re.compile(
+    rf"(?:(?:\\u\w{{4}}|\\x\w\w|\\\w|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P=\w+\)|[.^$]"
+    rf"|{_FIXED}(?=[*+?{{]))(?:{_REPEATED})?)*+"
+    rf"({_FIXED}+(?![*+?{{])|\((?:\?(?:<?[=!]|-?\w*:|P<\w+>))?|\||\)(?:{_REPEATED})?|\Z)"
+)
+_ESCAPED = re.compile(r"\\(.)")
+_OPTIONAL = re.compile(r"\)[*?]|\)\{[0,]")
+_ANY = ("",)
+
+
+@functools.lru_cache(maxsize=4)
+def small(text: str) -> str:
+    """Return a text in small letters, as many as it has."""
+    return text.replace("İ", "I").lower()  # whose small letter is two
 
 
 @functools.cache
@@ -18,64 +39,81 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-def places(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    """Return the matches of a pattern in a text."""
-    known = any(map(text.__contains__, literals(pattern)))
-    return compiled(pattern).finditer(text) if known else iter(())
+def places(pattern: str, text: str, *part: int) -> Iterator[re.Match[str]]:
+    """Return the matches of a pattern in a text, or from one place of it to another."""
+    likely = likely_in(text, pattern)
+    return likely.finditer(text, *part) if likely else iter(())
 
 
-class Index(Generic[T]):
-    """Fixed strings, and who looks at a text that has one of them."""
+@functools.lru_cache(maxsize=512)
+def likely_in(text: str, pattern: str) -> re.Pattern[str] | None:
+    """Return the alternatives of a pattern whose fixed strings are in a text; None without any."""
+    flag, alternatives = _parted(pattern)
+    is_there = small(text).__contains__
+    found = []
+    for alternative, needs in alternatives:
+        for strings in needs:
+            if not any(map(is_there, strings)):
+                break
+        else:
+            found.append(alternative)
+    return compiled(flag + "|".join(found)) if found else None
 
-    def __init__(self, users: Iterable[tuple[str, T]]) -> None:
-        self._known: dict[str, list[tuple[str, T]]] = {}
-        for string, user in users:
-            first = string[:3] if len(string) > 2 else ""
-            self._known.setdefault(first, []).append((string, user))
 
-    def users(self, text: str) -> set[T]:
-        """Return the users of all strings that are in a text."""
+def literals(pattern: str) -> Iterator[str]:
+    """Yield strings in small letters of which each match of a pattern has one: the empty, any."""
+    return chain.from_iterable(_rarest(needs) for _, needs in _parted(pattern)[1])
+
+
+class Index:
+    """Fixed strings, and the numbers of those who look at a text that has one of them."""
+
+    def __init__(self, strings: Iterable[Iterable[str]]) -> None:
+        pairs = ((string, number) for number, own in enumerate(strings) for string in own)
+        self._known = grouped((pair[0][:3] if len(pair[0]) > 2 else "", pair) for pair in pairs)
+
+    def numbers(self, text: str) -> set[int]:
+        """Return the numbers of all strings that are in a text."""
         threes = {"", *map("".join, zip(text, text[1:], text[2:], strict=False))}
         return {
-            user
+            number
             for three in self._known.keys() & threes
-            for string, user in self._known[three]
+            for string, number in self._known[three]
             if string in text
         }
 
 
 @functools.cache
-def literals(pattern: str) -> frozenset[str]:
-    """Return strings of which each match of a pattern has one: the empty one where any will do."""
-    return _ANY if "(?i" in pattern else _of_group(_TOKEN.findall(pattern)[::-1])
+def _parted(pattern: str) -> tuple[str, list[tuple[str, list[_Strings]]]]:
+    """The flag before a pattern, and its alternatives, each with what it needs."""
+    flag = "(?i)" if pattern.startswith("(?i)") else ""
+    tokens = _TOKEN.finditer(pattern, len(flag))
+    found, begin, bar = [], len(flag), "|"
+    while bar:
+        needs, end = _needs(tokens)
+        found.append((pattern[begin : end.start(1)], needs))
+        begin, bar = end.end(), end[1]
+    return flag, found
 
 
-def _of_group(tokens: list[str]) -> frozenset[str]:
-    """Take the alternatives of a group from its tokens, of which the first stands last."""
-    found = _of_sequence(tokens)
-    while tokens and tokens.pop() == "|":
-        found |= _of_sequence(tokens)
-    return found
+def _needs(tokens: Iterator[re.Match[str]]) -> tuple[list[_Strings], re.Match[str]]:
+    """Strings, one of each tuple of which an alternative has, and its end."""
+    found: list[_Strings] = []
+    while (text := (token := next(tokens))[1])[:1] not in "|)":
+        strings: _Strings = (_ESCAPED.sub(r"\1", text).lower(),)
+        if text[0] == "(":
+            strings, end = (), "|"
+            while end == "|":
+                needs, closing = _needs(tokens)
+                strings += _rarest(needs)
+                end = closing[1]
+            if text[-1] == "!" or _OPTIONAL.match(end):
+                strings = _ANY
+        if "" not in strings:
+            found.append(strings)
+    return found, token
 
 
-def _of_sequence(tokens: list[str]) -> frozenset[str]:
-    best, run = _ANY, ""
-    while tokens and tokens[-1] not in "|)":
-        token = tokens.pop()
-        letter = token[-1] if re.fullmatch(r"[^\\.^$[(]|\\[^\w\s]", token) else ""
-        strings = _of_group(tokens) if token[0] == "(" else _ANY
-        repeat = tokens.pop() if tokens and tokens[-1][0] in "*+?{" else ""
-        if repeat[:1] in ("*", "?") or repeat.startswith("{0"):
-            letter, strings = "", _ANY
-        if repeat and tokens and tokens[-1] == "?":  # as few as can be
-            tokens.pop()
-        run += letter
-        if repeat or not letter:
-            strings = _ANY if token.endswith("!") else strings
-            best, run = max(best, strings, frozenset({run}), key=_worth), ""
-    return max(best, frozenset({run}), key=_worth)
-
-
-def _worth(strings: frozenset[str]) -> tuple[int, int]:
-    """Long strings are rare, and few are fast."""
-    return min(3, *map(len, strings)), -len(strings)
+def _rarest(needs: list[_Strings]) -> _Strings:
+    """The strings that a text is least likely to have: long ones are rare, and few are fast."""
+    return max(needs, key=lambda strings: (min(6, *map(len, strings)), -len(strings)), default=_ANY)

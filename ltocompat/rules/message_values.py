@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import ntpath
 import re
 import shlex
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -31,8 +29,9 @@ from ltocompat.facts.toolkits import (
 )
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
+from ltocompat.rules import prose
 from ltocompat.rules.evidence import release_of
-from ltocompat.rules.prose import catalogue_file
+from ltocompat.rules.literals import places
 from ltocompat.rules.services import capability
 
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
@@ -51,10 +50,9 @@ _LONG_PATH = 48  # what a sentence of an answer still takes
 _LONG_NAME = 60
 
 
-@functools.cache
 def values_known() -> dict[str, Any]:
     """What small tables know of values, by the kind of value."""
-    return tomllib.loads(catalogue_file("values.toml"))
+    return prose.table("values")
 
 
 def derived(values: Mapping[str, str]) -> dict[str, str]:
@@ -389,12 +387,12 @@ def _own(text: str, alien: str) -> str:
 
     What such a clause goes on with after ``and`` goes with it.
     """
-    if not alien or not re.search(alien, text):
+    if not alien or not any(places(alien, text)):
         return text
     left = _ASIDE.sub(lambda aside: f" ({own})" if (own := _own(aside[1], alien)) else "", text)
     kept, before, goes_on = "", "", False
     for clause, after in _CLAUSE.findall(left):
-        goes_on = bool(re.search(alien, clause)) or (goes_on and before == ", and ")
+        goes_on = any(places(alien, clause)) or (goes_on and before == ", and ")
         if not goes_on:
             kept += before + clause if kept else _LEADS.sub("", clause)
         before = after

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct, convert
-from msgspec.json import decode
 
 from ltocompat.rules.clients import said, shown, system_of
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
-from ltocompat.rules.literals import Index
+from ltocompat.rules.literals import Index, likely_in, places, small
 from ltocompat.rules.message_values import CONDITIONS, derived
-from ltocompat.rules.prose import catalogue_file
+from ltocompat.rules.prose import rows
 from ltocompat.targets.paste import Paste, Reading
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
 
-_FIND = re.compile(r"^find = (\[.*\])$", re.MULTILINE)
 _NUMBERS = re.compile(r"<<(!?)(\d+)>>")
 _LONGEST_PATH = 300
 
@@ -83,23 +80,14 @@ class Match(Struct, frozen=True):
     alien: str = ""
 
 
-@functools.cache
 def messages() -> tuple[Message, ...]:
     """All rows, in the order in which they count."""
-    return tuple(_row(text) for _, text in _rows())
+    return tuple(map(_message, range(len(rows("messages")))))
 
 
 @functools.cache
-def _rows() -> list[tuple[tuple[str, ...], str]]:
-    """The fixed strings and the text of every row: TOML reads slowly, and few are of a paste."""
-    table = catalogue_file("messages.toml")
-    finds = [decode(find, type=tuple[str, ...]) for find in _FIND.findall(table)]
-    return list(zip(finds, table.split("\n[[message]]\n")[1:], strict=True))
-
-
-@functools.cache
-def _row(text: str) -> Message:
-    return convert(tomllib.loads(text), Message)
+def _message(number: int) -> Message:
+    return convert(rows("messages")[number].values(), Message)
 
 
 def matches(text: str, machine: Mapping[str, str] = MappingProxyType({})) -> Iterator[Match]:
@@ -123,33 +111,31 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
     index = _index(flags)
-    near = [(r, index.users(r.lower if flags else r.flat)) for r in paste.readings]
+    near = [(r, index.numbers(small(r.flat) if flags else r.flat)) for r in paste.readings]
     for number in sorted(set[int]().union(*(numbers for _, numbers in near))):
-        message = _row(_rows()[number][1])
+        message = _message(number)
         for reading, numbers in near:
             if number not in numbers:
                 continue
-            places = _places(message, reading, explained, flags)
-            if not places:
+            found = _places(message, reading, explained, flags)
+            if not found:
                 continue
             if machine is None:
                 machine = {**known, **evidence(paste.readings[0].flat)}
-            match = _first_that_holds(message, places, paste, reading, machine)
+            match = _first_that_holds(message, found, paste, reading, machine)
             if match is not None:
                 yield match
-                for place in places:
+                for place in found:
                     start, end = map(reading.letters_before, place.span())
                     explained[start:end] = b"\1" * (end - start)
                 break
 
 
 @functools.cache
-def _index(flags: int) -> Index[int]:
-    """The numbers of the rows by their fixed strings."""
-    rows = enumerate(_rows())
-    return Index(
-        (fixed.lower() if flags else fixed, number) for number, (find, _) in rows for fixed in find
-    )
+def _index(flags: int) -> Index:
+    """The numbers of the rows by their fixed strings; with flags, in small letters."""
+    finds = (row.line("find") for row in rows("messages"))
+    return Index(map(str.lower, find) if flags else find for find in finds)
 
 
 def _places(
@@ -157,22 +143,27 @@ def _places(
 ) -> list[re.Match[str]]:
     """Where the text of a row stands, apart from what is explained."""
     flat = reading.flat
-    pattern = pattern_of(message.pattern, flags)
+    likely = likely_in(flat, pattern_of(message.pattern, flags))
+    if likely is None:
+        return []
     found = [
         place
         for part in _parts(message, reading, flags)
-        for place in pattern.finditer(flat, *part)
+        for place in likely.finditer(flat, *part)
         if explained.find(1, *map(reading.letters_before, place.span())) < 0
     ]
-    if not found or (message.beside and not pattern_of(message.beside, flags).search(flat)):
+    if found and message.beside and not any(places(pattern_of(message.beside, flags), flat)):
         return []
-    return [] if message.unless and pattern_of(message.unless, flags).search(flat) else found
+    parted = found and message.unless and any(places(pattern_of(message.unless, flags), flat))
+    return [] if parted else found
 
 
 def _parts(message: Message, reading: Reading, flags: int) -> list[tuple[int, int]]:
     """The parts of a text around a row's fixed strings, apart from each other."""
     parts = [(0, 0)]
-    for hit in _any_of(message.find, flags).finditer(reading.lower if flags else reading.flat):
+    for hit in _any_of(message.find, flags).finditer(
+        small(reading.flat) if flags else reading.flat
+    ):
         start = max(hit.start() - message.reach, 0)
         if start <= parts[-1][1]:
             start = parts.pop()[0]
@@ -182,24 +173,23 @@ def _parts(message: Message, reading: Reading, flags: int) -> list[tuple[int, in
 
 @functools.cache
 def _any_of(find: tuple[str, ...], flags: int) -> re.Pattern[str]:
-    """The pattern of fixed strings; with flags, in small letters."""
-    pattern = "|".join(map(re.escape, find))
-    return re.compile(pattern.lower() if flags else pattern)
+    """The pattern of fixed strings."""
+    return re.compile("|".join(map(re.escape, find)), flags | re.ASCII)
 
 
 def _first_that_holds(
     message: Message,
-    places: list[re.Match[str]],
+    found: list[re.Match[str]],
     paste: Paste,
     reading: Reading,
     machine: Mapping[str, str],
 ) -> Match | None:
     """The place that says most, the first of these, whose values meet the row's condition."""
-    for place in sorted(places[:_TRIES], key=lambda place: place.groups().count(None)):
+    for place in sorted(found[:_TRIES], key=lambda place: place.groups().count(None)):
         groups = {name: value for name, value in place.groupdict().items() if value}
         before = reading.flat[max(0, place.start() - _LONGEST_PATH) : place.start()]
-        if user := re.search(patterns()["user"], before, re.ASCII):
-            groups.setdefault("needs_file", user[1] or user[2])
+        if user := next(places(patterns()["user"], before), None):
+            groups.setdefault("needs_file", next(filter(None, user.groups())))
         values = derived({**machine, **groups})
         if CONDITIONS[message.when](values):
             whole = paste.readings[0].flat
@@ -212,10 +202,9 @@ def _first_that_holds(
 
 
 @functools.cache
-def pattern_of(text: str, flags: int = 0) -> re.Pattern[str]:
+def pattern_of(text: str, flags: int = 0) -> str:
     """The pattern of a row, with its numbers as programs print error codes."""
-    # Letters of other scripts end a word: users write their GPU right before them.
-    return re.compile(_NUMBERS.sub(_error_code, text), flags | re.ASCII)
+    return ("(?i)" if flags else "") + _NUMBERS.sub(_error_code, text)
 
 
 def _error_code(match: re.Match[str]) -> str:

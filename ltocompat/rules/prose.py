@@ -1,4 +1,4 @@
-"""The prose of rules: the tables in ``catalogue/prose``, each read when first needed."""
+"""The catalogue's tables, whose rows are read when they are needed, and the prose of rules."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import functools
 import pkgutil
 import re
 import tomllib
+from typing import Any
 
 from msgspec import Struct
+from msgspec.json import decode
 
 from ltocompat.model.verdict import Prose
 
@@ -16,6 +18,51 @@ FAMILIES = (
     "machine", "package_dependencies", "package_contents", "package_promises", "policy", "image",
 )  # fmt: skip
 """The tables of the families' prose, in the order of the catalogue."""
+
+
+class Row(Struct, frozen=True):
+    """A row of a table, with a blank line before it.
+
+    Attributes:
+        text: its lines, without the first bracket.
+    """
+
+    text: bytes
+
+    @property
+    def head(self) -> str:
+        """The name in its brackets: the ID of a rule, or the array that it is a row of."""
+        return self.text.partition(b"\n")[0].strip(b"[]").decode()
+
+    def line(self, key: str) -> Any:  # noqa: ANN401 - the caller knows the table
+        """Return the value of a key that is a list of texts, or a text, in one line."""
+        value = self.text.partition(b"\n%b = " % key.encode())[2].partition(b"\n")[0]
+        return value[3:-3].decode() if value.startswith(b"'''") else decode(value)
+
+    def values(self) -> dict[str, Any]:
+        """Return all values."""
+        (found,) = tomllib.loads(f"[{self.text.decode()}").values()
+        row: dict[str, Any] = found[0] if isinstance(found, list) else found
+        return row
+
+
+@functools.cache
+def rows(*names: str) -> tuple[Row, ...]:
+    """The rows of a table, ``clients`` or ``prose``, ``ptx``."""
+    return tuple(map(Row, (b"\n\n" + _file(*names)).split(b"\n\n[")[1:]))
+
+
+@functools.cache
+def table(name: str) -> dict[str, Any]:
+    """The values of a table that is needed as a whole."""
+    return tomllib.loads(_file(name).decode())
+
+
+def _file(*names: str) -> bytes:
+    """A table's text; naming the package that has the file would import all of its rules."""
+    # importlib.resources would take as long to import as all of the prose to read.
+    data = pkgutil.get_data("ltocompat.rules", f"catalogue/{'/'.join(names)}.toml")
+    return (data or b"").replace(b"\r\n", b"\n")
 
 
 class BuiltRule(Prose, frozen=True):
@@ -34,33 +81,11 @@ class BuiltRule(Prose, frozen=True):
     finding_remedy: str = ""
 
 
-class Topic(Struct, frozen=True):
-    """An idea that people ask about, rather than an error.
-
-    Attributes:
-        id: its word, in small letters.
-        title: the word as people write it.
-        text: up to six sentences, a line each.
-        rules: the IDs of the rules that are about it.
-        source: who documents it.
-    """
-
-    id: str
-    title: str
-    text: str
-    rules: tuple[str, ...]
-    source: str
-
-
 @functools.cache
-def topics() -> dict[str, Topic]:
-    """All topics, by each of their names: in small letters, with a space for any dash."""
-    found = dict[str, Topic]()
-    for word, row in tomllib.loads(_text("topics")).items():
-        called = (word, *row.pop("called"))
-        topic = Topic(id=word, rules=tuple(row.pop("rules")), **row)
-        found |= dict.fromkeys(map(topic_name, called), topic)
-    return found
+def topic_rows() -> dict[str, Row]:
+    """The rows of topics, by each of their names: in small letters, with a space for any dash."""
+    table = rows("prose", "topics")
+    return {topic_name(word): row for row in table for word in (row.head, *row.line("called"))}
 
 
 def topic_name(text: str) -> str:
@@ -68,64 +93,40 @@ def topic_name(text: str) -> str:
     return re.sub(r"[\s_-]+", " ", text.lower()).strip()
 
 
-@functools.cache
-def family_prose(family: str) -> dict[str, BuiltRule]:
-    """The prose of a family's rules by ID, in the order of its table."""
-    found = dict[str, BuiltRule]()
-    for rule_id, row in tomllib.loads(_text(family)).items():
-        messages = tuple(row.pop("messages"))  # exact texts, whose spaces count
-        texts = {key: " ".join(text.split()) for key, text in row.items()}
-        for key in ("evidence", "remedy"):  # a finding has it within a sentence
-            whole = texts[key].removesuffix(".")
-            texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
-        found[rule_id] = BuiltRule(id=rule_id, messages=messages, **texts)
-    return found
-
-
-@functools.cache
 def rules() -> tuple[BuiltRule, ...]:
     """Every rule that is built, in the order of the catalogue."""
-    return tuple(prose for family in FAMILIES for prose in family_prose(family).values())
+    return tuple(map(rule_prose, _built()))
 
 
 @functools.cache
+def _built() -> dict[str, Row]:
+    return {row.head: row for family in FAMILIES for row in rows("prose", family)}
+
+
 def rule_ids(*, built: bool = False) -> tuple[str, ...]:
     """The IDs of all rules, then of those that are not built, without reading what they say."""
-    heads = re.compile(r"^\[([^\]]+)\]$", re.MULTILINE)
-    names = FAMILIES if built else (*FAMILIES, "left_out")
-    return tuple(rule_id for name in names for rule_id in heads.findall(_text(name)))
+    left_out = () if built else rows("prose", "left_out")
+    return (*_built(), *(row.head for row in left_out))
 
 
 @functools.cache
 def rule_prose(rule_id: str) -> BuiltRule:
-    """The prose of a rule, read from the one table that has it.
+    """The prose of a rule.
 
     Raises:
         KeyError: no table has this ID.
     """
-    for family in FAMILIES:
-        if f"[{rule_id}]" in _text(family):
-            return family_prose(family)[rule_id]
-    raise KeyError(rule_id)
+    values = _built()[rule_id].values()
+    messages = tuple(values.pop("messages"))  # exact texts, whose spaces count
+    texts = {key: " ".join(text.split()) for key, text in values.items()}
+    for key in ("evidence", "remedy"):  # a finding has it within a sentence
+        whole = texts[key].removesuffix(".")
+        texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
+    return BuiltRule(id=rule_id, messages=messages, **texts)
 
 
 @functools.cache
-def rules_left_out() -> tuple[Prose, ...]:
-    """The rules that are not built, each with the reason as its statement."""
-    rows = tomllib.loads(_text("left_out")).items()
-    return tuple(Prose(id_, row["title"], " ".join(row["why"].split())) for id_, row in rows)
-
-
-def catalogue_file(*names: str) -> str:
-    """The text of a file of the catalogue.
-
-    Named by the room above: naming the catalogue's package would import all of its rules.
-    """
-    # importlib.resources would take as long to import as all of the prose to read.
-    data = pkgutil.get_data("ltocompat.rules", "/".join(("catalogue", *names)))
-    return (data or b"").decode("utf-8").replace("\r\n", "\n")
-
-
-@functools.cache
-def _text(name: str) -> str:
-    return catalogue_file("prose", f"{name}.toml")
+def rules_left_out() -> dict[str, Prose]:
+    """The rules that are not built, by ID, each with the reason as its statement."""
+    table = {row.head: row.values() for row in rows("prose", "left_out")}
+    return {id_: Prose(id_, of["title"], " ".join(of["why"].split())) for id_, of in table.items()}

@@ -9,7 +9,6 @@ dead only where no GPU that its CPU can have beside it could use it.
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -23,7 +22,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving, Waste
 from ltocompat.model.words import count, truncate_list
 from ltocompat.rules import floors
-from ltocompat.rules.prose import catalogue_file
+from ltocompat.rules.prose import rows
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 
 GPU_TO_COME = 1990
@@ -192,7 +191,7 @@ def _texts(waste: Waste, found: _Found, measured: Measured) -> tuple[str, str]:
         ),
         "driver": floors.driver("zstd-driver"),
     }
-    told = tomllib.loads(catalogue_file("waste.toml"))[waste]
+    told = next(row for row in rows("waste") if row.head == waste).values()
     return told["what"].format(**values), told["fix"].format(**values)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import itertools
 import re
@@ -80,11 +79,6 @@ class Reading:
         self._lines = [line for _, line in pieces]
         self.flat = "".join(text for text, _ in pieces)
         self._blanks = [place for place, letter in enumerate(self.flat) if letter == " "]
-
-    @functools.cached_property
-    def lower(self) -> str:
-        """Return the text in lower case."""
-        return self.flat.replace("İ", "I").lower()  # whose small letter is two
 
     def line_of(self, place: int) -> int:
         """Return the number of the line that a place lies on."""
