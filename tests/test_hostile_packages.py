@@ -245,7 +245,7 @@ def test_zip_members_that_overlap_are_not_read(read: Read) -> None:
     assert python_zip(data).namelist() == ["outer", "inner.fatbin"]
     found = read(data)
     assert found.names == ["inner.fatbin"]
-    assert "overlap what begins at" in found.reasons[0]
+    assert "overlap the next header, at" in found.reasons[0]
 
 
 @pytest.mark.parametrize("method", [0, 8])

@@ -342,7 +342,7 @@ class _ZipWalk(Struct):
             self._shared.add(entry.header)
         if following < len(self._headers) and end > self._headers[following]:
             raise Malformed(
-                f"its {entry.packed} bytes at {start:#x} overlap what begins at "
+                f"its {entry.packed} bytes at {start:#x} overlap the next header, at "
                 f"{self._headers[following]:#x}"
             )
         return self._view.sub(start, entry.packed), problems

@@ -137,7 +137,7 @@ class Variant(Record):
         name: File or folder of the variant in the artifact.
         version: The version that distinguishes the variant: 11.8, 13.
         rules: Rules that make the verdict worse than jit.
-        serves: True if the variant has code for the GPU, or if no variant has.
+        serves: True if the variant has code for the GPU, or if no variant has any.
         decides: True if this variant fits best, so that its verdict is the artifact's.
     """
 

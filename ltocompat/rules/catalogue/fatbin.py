@@ -71,7 +71,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject):
         if image.lacks_options:
             yield Requirement(
-                FixedVerdict(Verdict.FAIL), f"{image} in an entry without an offset of options"
+                FixedVerdict(Verdict.FAIL), f"{image} in an entry that has no place for options"
             )
 
 
