@@ -9,6 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "extension"))
 
+from docutils import nodes  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402 - the path comes first
 
 import ltocompat  # noqa: E402
@@ -69,6 +70,14 @@ def _typed(_app: object, _what: str, name: str, *_: object) -> tuple[str, str] |
     return None
 
 
+def _prompted(_app: object, tree: nodes.document) -> None:
+    """Show a command with its answer as a terminal does, not as words of a shell."""
+    for block in tree.findall(nodes.literal_block):
+        if block.get("language") == "sh" and block.astext().startswith("$ "):
+            block["language"] = "console"
+
+
 def setup(app: Sphinx) -> None:
-    """Have the types of functions shown."""
+    """Have the types of functions shown, and answers without the colours of a shell."""
+    app.connect("doctree-read", _prompted)
     app.connect("autodoc-process-signature", _typed)

@@ -146,13 +146,14 @@ def _left_out_page(left_out: Prose) -> str:
 
 def _rule_page(rule: Prose) -> Iterator[str]:
     yield f"# {rule.id}: {_plain(rule.title)}"
-    yield from _what_users_see(rule.id, rule.messages)
+    yield _plain(rule.statement)
     yield f"## Fix\n\n{_plain(rule.remedy)}"
     # With a file to fill in, as it is where a text tells no values.
     checks = [filled(row.check, derived({})) for row in messages() if row.rule == rule.id]
     if checks:
         yield "## Check\n\n" + "\n".join(f"* {_code(text)}" for text in dict.fromkeys(checks))
-    yield f"## Why\n\n{_plain(rule.statement)}\n\n{_plain(rule.condition)}"
+    yield from _what_users_see(rule.id, rule.messages)
+    yield f"## When it is reported\n\n{_plain(rule.condition)}"
     yield (
         "## Verdict and evidence\n\n"
         f"* Verdict: {_plain(rule.verdict)}\n* Level: {rule.level}\n"

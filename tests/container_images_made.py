@@ -58,9 +58,11 @@ def oci_layout(layers: Sequence[bytes], config: Mapping[str, object] | None = No
     return archive(files)
 
 
-def docker_archive(layers: Sequence[bytes]) -> bytes:
-    """As docker wrote it up to 24."""
-    files = {f"{n:064x}/layer.tar": layer for n, layer in enumerate(layers)}
-    entry = {"Config": f"{99:064x}.json", "RepoTags": ["app:1"], "Layers": list(files)}
-    files |= {f"{99:064x}.json": b"{}", "manifest.json": json.dumps([entry]).encode()}
+def docker_archive(
+    layers: Sequence[bytes], layer: str = "{:064x}/layer.tar", config: str = f"{99:064x}.json"
+) -> bytes:
+    """As docker wrote it up to 24; with other names of its files: as other tools write it."""
+    files = {layer.format(n): data for n, data in enumerate(layers)}
+    entry = {"Config": config, "RepoTags": ["app:1"], "Layers": list(files)}
+    files |= {config: b"{}", "manifest.json": json.dumps([entry]).encode()}
     return archive(files)

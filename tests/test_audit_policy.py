@@ -80,6 +80,17 @@ def test_an_ignore_by_kernel_is_about_findings_that_strike_such_kernels_alone(
     assert finding["remedy"].endswith("covers only a part of it: there is _ZN3lib3runEv")
 
 
+def test_an_exception_for_another_gpu_is_not_called_superfluous(
+    folder: Path, capsys: Captured
+) -> None:
+    path = wheel(folder, {"k/x.ptx": ptx("run")})
+    other = ignoring("*") + 'gpu = ["v100"]\n'
+    Path("ltocompat.toml").write_text(TARGET + other, "utf-8")
+    assert run(["audit", str(path)]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "it covers no PTX-01 finding: compare path, target, gpu and about" in text
+
+
 def test_an_ignore_by_kernel_that_no_finding_needs_is_told(folder: Path, capsys: Captured) -> None:
     path = wheel(folder, {"k/x.ptx": ptx("run")})
     Path("ltocompat.toml").write_text(TARGET + ignoring("rum"), "utf-8")

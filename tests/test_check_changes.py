@@ -42,7 +42,7 @@ def test_only_what_differs_between_the_targets_is_shown(
     assert code == 1
     assert PTX_13.name in text
     assert PTX_12.name not in text
-    assert text.endswith("no difference between the targets in 1 artifact\n")
+    assert text.endswith("no difference between the targets in 1 artifact: 1 jit\n")
     value = json.loads(answer(capsys, *words, "--format", "json")[1])
     assert [(row["path"], row["verdict"]) for row in value["results"]] == [
         (str(PTX_13), "fail"),
@@ -52,7 +52,14 @@ def test_only_what_differs_between_the_targets_is_shown(
 
 def test_where_nothing_differs_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     code, text = answer(capsys, str(PTX_12), *TARGETS, "--changes")
-    assert (code, text) == (0, "no difference between the targets in 1 artifact\n")
+    assert (code, text) == (0, "no difference between the targets in 1 artifact: 1 jit\n")
+
+
+def test_a_note_alone_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    """Minor-version compatibility runs SASS of 12.9 on 550, where a note tells it."""
+    cubin = FOLDER / "cubin" / "nvrtc-12.9-sm_90.cubin"
+    code, text = answer(capsys, str(cubin), *TARGETS, "--changes")
+    assert (code, text) == (0, "no difference between the targets in 1 artifact: 1 ok\n")
 
 
 def test_changes_need_targets(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,6 +61,13 @@ def test_an_archive_that_was_compressed_and_a_folder_say_the_same(tmp_path: Path
     assert package_of(str(folder)) is not None
 
 
+@pytest.mark.parametrize("layer", ["{:064x}.tar.gz", "layers/{}.tar", "{}/layer.tar"])
+def test_layers_may_have_any_name_of_a_tar(tmp_path: Path, layer: str) -> None:
+    """Jib and people write other names than docker: manifest.json decides, which may come last."""
+    layers = [archive({APP: CUBIN_12_4}), archive({"opt/app/.wh.x.cubin": b""})]
+    assert places(written(tmp_path, docker_archive(layers, layer, "config.json"))) == []
+
+
 @pytest.mark.parametrize("form", [oci_layout, docker_archive])
 @pytest.mark.parametrize(("of_folder", "mtime"), [(True, 0), (False, 1.5), (True, 1.5)])
 def test_pax_headers_and_the_folder_of_all_files_may_come_first(

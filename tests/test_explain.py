@@ -878,6 +878,19 @@ def test_a_text_that_no_rule_knows_is_missing(
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "missing"
 
 
+def test_a_mistyped_rule_a_file_of_text_and_a_missing_file_get_a_next_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", "PTX-1"]) == 4
+    assert capsys.readouterr().out.startswith('No rule knows "PTX-1" (did you mean PTX-')
+    log = tmp_path / "build.log"
+    log.write_text("error 222")
+    assert run(["explain", str(log)]) == 2
+    assert "ltocompat explain - < FILE" in capsys.readouterr().err
+    assert run(["explain", "error 222", "nowhere.whl"]) == 3
+    assert "'nowhere.whl' can't be opened" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -46,7 +46,7 @@ def test_a_matrix_of_artifacts_by_classes_of_nodes_is_a_table_a_picture_and_a_pa
     text = capsys.readouterr().out
     assert "2 artifacts: on 4 deploy targets, the worst first" in text
     assert "  A 3 nodes, driver=535.161.08,gpu=l4: driver 535.161.08" in text
-    row = next(line.split() for line in text.splitlines() if line.startswith(LIBRARY))
+    row = next(line.split() for line in text.splitlines() if line.startswith("objects/libsaxpy.so"))
     assert row[1:] == ["fail", "ok", "fail"]
     assert "14 nodes  driver=580.65.06,gpu=l4" in svg.read_text()
     assert "SASS-07" in page.read_text()
@@ -132,6 +132,6 @@ def test_a_fleet_whose_verdicts_stay_has_no_changes(
     upgrade = f"nodes={path},driver=595.45.04"
     text = told(capsys, "--deploy-target", path, "--deploy-target", upgrade, "--changes")
     assert text.splitlines() == [
-        "no difference between the targets in 1 artifact",
+        "no difference between the targets in 1 artifact: 1 ok",
         "3 nodes: ok -> ok",
     ]

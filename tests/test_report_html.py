@@ -158,6 +158,12 @@ def test_cells_with_the_same_reasons_share_them() -> None:
     assert page.get("why-1").text.startswith("fail on all GPUs")
 
 
+def test_a_folded_finding_names_its_artifact_and_where_it_holds() -> None:
+    page = page_of([PROD, *(result(Verdict.FAIL, PROD, gpu) for gpu in (H100, L4))])
+    texts = [element.text for element in page.get("findings").all("small", "in")]
+    assert texts == ["libx.so, on all GPUs"]
+
+
 def test_coverage_shows_every_architecture_where_it_is_known() -> None:
     page = page_of([PROD, values.required(), result(Verdict.FAIL, PROD, H100)])
     (table,) = page.get("coverage").all("table")

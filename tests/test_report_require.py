@@ -166,7 +166,7 @@ def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, text: str
 
 def test_files_without_device_code_are_counted() -> None:
     empty = required(modules=0)
-    assert table(empty, empty) == "2 files without device code\n"
+    assert table(empty, empty) == "2 files without device code: nothing to require\n"
     assert valid_json(written("json", REPORT, [empty]))["artifacts"] == []
 
 

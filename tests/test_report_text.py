@@ -16,6 +16,7 @@ from ltocompat.report.text import (
     clip_place,
     escape,
     evidence_label,
+    first_clauses,
     function_name,
     makers_label,
 )
@@ -34,6 +35,12 @@ from ltocompat.report.text import (
 )
 def test_sizes_are_in_binary_units(size: int, text: str) -> None:
     assert binary_size(size) == text
+
+
+def test_the_first_clause_is_never_cut() -> None:
+    clause = "libx needs driver 575.51.03 but it is for CUDA 12, whose drivers begin at 525"
+    assert first_clauses(clause, 60) == clause
+    assert first_clauses(f"{clause}; more of it", 60) == clause
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.verdict import Finding
 from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.slim import REPORT
+from ltocompat.rewrite.library import LibraryRewriter
 
 OBJECTS = FOLDER / "objects"
 LIBRARY = OBJECTS / "libsaxpy.so"  # SASS for sm_80 as it is, and PTX for compute_80 by Zstandard
@@ -557,6 +558,18 @@ def test_what_can_not_be_read_is_not_written(
     with pytest.raises(UnreadableInput):
         slim(folder / name, folder / "out")
     assert not [path for path in (folder / "out", *folder.glob("out/*")) if path.is_file()]
+
+
+def test_an_empty_folder_and_a_name_that_is_taken_are_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UnreadableInput, match="holds no file"):
+        slim(tmp_path / "empty", tmp_path / "out")
+    (tmp_path / "taken").touch()
+    monkeypatch.setattr(LibraryRewriter, "written", None)  # nothing is read or written
+    with pytest.raises(LtocompatError, match="File exists"):
+        slim(LIBRARY, tmp_path / "taken")
 
 
 def test_a_bomb_is_not_unpacked_and_what_is_not_read_is_told(tmp_path: Path) -> None:

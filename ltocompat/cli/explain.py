@@ -14,7 +14,7 @@ from ltocompat.cli.options import Format
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import Argument, ExplainOptions, Option
-from ltocompat.model.errors import Missing, UnreadableInput
+from ltocompat.model.errors import Missing, UnreadableInput, UsageError
 from ltocompat.model.explained import Explained
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.location import Location
@@ -77,9 +77,13 @@ def explain(*, typed: Typed, options: ExplainOptions, form: Format = ()) -> int:
 def _parted(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words of the text, and the files that are named after them."""
     end = len(words)
-    while end > 1 and words[end - 1] and os.path.exists(Location.parse(words[end - 1]).path):
+    while end > 1 and (words[end - 1].endswith((".whl", ".conda")) or _is_file(words[end - 1])):
         end -= 1
     return words[:end], words[end:]
+
+
+def _is_file(word: str) -> bool:
+    return bool(word) and os.path.exists(Location.parse(word).path)
 
 
 def _read(words: tuple[str, ...]) -> str:
@@ -87,7 +91,10 @@ def _read(words: tuple[str, ...]) -> str:
 
     Raises:
         UnreadableInput: it is closed, or no file.
+        UsageError: the text is the name of a file.
     """
+    if len(words) == 1 and "." in words[0] and _is_file(words[0]):
+        raise UsageError(f"{words[0]!r} is a file; to explain its text: ltocompat explain - < FILE")
     if words != ("-",):
         return " ".join(words)
     try:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import ExplainOptions
 from ltocompat.facts import rows
 from ltocompat.facts.drivers import CudaError, errors_called
-from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.errors import Missing, UsageError, did_you_mean
 from ltocompat.model.explained import AtFault, Explained
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
@@ -47,7 +47,7 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
         raise UsageError(
             "there is nothing to explain; give the ID of a rule, such as LTO-01, or an error"
         )
-    like_id = r"(?<![\w-])[A-Z]{2,5}-[0-9A-Z]{2,9}(?![\w-])"
+    like_id = r"(?<![\w-])[A-Z]{2,5}-[0-9A-Z]{1,9}(?![\w-])"
     like_ids = [words.upper()] if words.isalpha() else re.findall(like_id, text.upper())
     by_id = {id_: _of_rule(_ids()[id_]) for id_ in like_ids if id_ in _ids()}
     if words.upper() in by_id:
@@ -61,7 +61,8 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     short = text if len(text) <= _LONGEST else f"{text[:half]}\n{text[-half:]}"
     found = (*by_id.values(), *_causes(words, short, machine))
     if not found:
-        raise Missing(_unknown(words))
+        near = did_you_mean(words.upper(), _ids()) if words.upper() in like_ids else ""
+        raise Missing(_unknown(words, near))
     return tuple(replace(entry, here=_described(machine)) for entry in found) if here else found
 
 
@@ -165,13 +166,13 @@ def _of_match(match: Match) -> Explained:
     )
 
 
-def _unknown(text: str) -> str:
+def _unknown(text: str, near: str = "") -> str:
     """The sentence for a text that no rule knows: its error's meaning, or its error line."""
     start = text[:_LONGEST]
     found = _found("saidError", start)
     said = [row.name for words in found for row in rows(CudaError) if words == row.text]
     named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))
-    unknown = f'no rule knows "{_error_line(text)}"'
+    unknown = f'no rule knows "{_error_line(text)}"{near}'
     heard = (row for row in prose.rows("apart") if any(places(row.line("find"), start)))
     says: dict[str, str] = next((row.values()["says"] for row in heard), {})
     advice = says.get("advice", "")
@@ -212,7 +213,7 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
         Missing: no rule fits.
     """
     if options.every == (options.text is not None):
-        raise UsageError("name a rule, paste an error text, or give --all, but only one of these")
+        raise UsageError("name a rule, paste an error text (- reads standard input), or give --all")
     if options.text is None:
         return iter(explain_all())
     found = explain(options.text, here=options.here)

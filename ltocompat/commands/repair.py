@@ -148,7 +148,7 @@ class _Read:
         packages = Packages((path,), options.beside, options.limits, sources)
         shipped = packages.shipped(summary, packages.package_of(path))
         if shipped is None or shipped.package.kind is not Kind.WHEEL:
-            reason = summary.skipped[0].reason if summary.skipped else "it is none"
+            reason = summary.skipped[0].reason if summary.skipped else "it is none; name a .whl"
             error = UnreadableInput if summary.skipped else UsageError
             raise error(f"{path!r} can't be repaired as a wheel: {reason}")
         self.path, self.shipped, self.problems = path, shipped, problems(shipped)

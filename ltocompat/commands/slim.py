@@ -41,7 +41,7 @@ from ltocompat.rules.engine.implied_gpus import gpus_to_judge
 from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.weight_advice import OTHER_CPUS, known_numbers
 from ltocompat.scan.summarize import SummaryBuilder
-from ltocompat.scan.walk import Batch, batches_of_view
+from ltocompat.scan.walk import Batch, batches_of_view, files
 from ltocompat.targets.arch_list import arch_list
 
 # Beyond 19 frames need larger windows than those that NVIDIA's tools write.
@@ -101,6 +101,7 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     for text in texts:
         try:
             path = os.path.normpath(text)
+            next(files(Location(path), options.settings), None)  # an empty folder is an error
             yield from licence_notes(path)
             yield _smallest(path, options, kept, packing, targets, several=len(texts) > 1)
         except LtocompatError as error:

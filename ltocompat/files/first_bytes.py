@@ -123,10 +123,10 @@ def checksum_holds(block: bytes) -> bool:
     return wanted == total or wanted == total - 256 * len(blank.translate(None, _ASCII))
 
 
-# The first file of what docker, podman, skopeo, buildx and crane write.
+# The first file of what docker, podman, skopeo, buildx, crane and Jib write; or any layer.
 _OF_IMAGE = re.compile(
-    rb"(?:\./)?(?:[0-9a-f]{64}(?:\.json|\.tar|/.*)?|sha256:[0-9a-f]{64}|blobs(?:/.*)?"
-    rb"|manifest\.json|index\.json|oci-layout|repositories)"
+    rb"(?:\./)?(?:[0-9a-f]{64}(?:/.*)?|sha256:[0-9a-f]{64}|blobs(?:/.*)?|oci-layout|repositories"
+    rb"|(?:[0-9a-f]{64}|manifest|index|config)\.json|.*\.tar(?:\.gz|\.zst)?)"
 )
 
 

@@ -61,13 +61,14 @@ def created(path: str) -> Iterator[BinaryIO]:
     Raises:
         LtocompatError: something has that name already, or it can't be written.
     """
+    if os.path.lexists(path):  # said before the work, not after it
+        there = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        raise _unwritten(path, there, "name a new file")
     try:
         with _Part(path) as part:
             with open(part.fd, "w+b", closefd=False) as file:
                 yield file
             part.become(path)
-    except FileExistsError as error:
-        raise _unwritten(path, error, "name a new file") from error
     except OSError as error:
         raise _unwritten(path, error) from error
 
@@ -85,12 +86,7 @@ def replaced(path: str) -> Iterator[TextIO]:
         part = None if device else stack.enter_context(_Part(final))
         fd = os.open(final, os.O_WRONLY | _MINE) if part is None else part.fd
         file = open(  # noqa: SIM115 - closed below
-            fd,
-            "w",
-            encoding="utf-8",
-            errors="backslashreplace",
-            newline="\n",
-            closefd=part is None,
+            fd, "w", encoding="utf-8", errors="backslashreplace", newline="\n", closefd=part is None
         )
         try:
             yield file

@@ -130,8 +130,9 @@ def where_files_go(target: Target) -> str:
 
 def _version(known: VersionSet[object]) -> str:
     """As it was written; where that is not a version, what it came to."""
-    values = ", ".join(map(str, known.values[:3])) + (", .." if len(known.values) > 3 else "")
-    return known.text if known.text[:1].isdigit() or not values else clip(values, 40)
+    values = (", " if known.every else " or ").join(map(str, known.values[:3]))
+    cut = clip(values + ", .." * (len(known.values) > 3), 40)
+    return known.text if known.text[:1].isdigit() or not values else cut
 
 
 def sources_are_plain(target: Target) -> bool:
@@ -270,9 +271,7 @@ def rows_by_package(
                 yield from _rows_of(file, columns, f"  {name}")
 
 
-def by_package(
-    artifacts: Iterable[EvaluatedArtifact],
-) -> list[tuple[str, list[EvaluatedArtifact]]]:
+def by_package(artifacts: Iterable[EvaluatedArtifact]) -> list[tuple[str, list[EvaluatedArtifact]]]:
     """The artifacts of each package, the worst first; what is of no package is alone."""
     packages = grouped((file.distribution or file.path, file) for file in artifacts)
     for files in packages.values():

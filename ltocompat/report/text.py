@@ -15,6 +15,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 _LONGEST = 2_000
 LONGEST_NAME = 160  # of a kernel, columns
 MOST_ARCHS = 200  # that are counted apart
+LONG_ROOT = 16  # characters of a folder that is worth to be told once
 _CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so|which|and) ")
 
 # The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and
@@ -141,7 +142,7 @@ def function_name(symbol: str, width: int) -> str:
 
 
 def first_clauses(text: str, width: int) -> str:
-    """The first clauses of a sentence that fit in ``width`` columns; at least the first.
+    """The first clauses of a sentence that fit in ``width`` columns; at least the first, whole.
 
     A sentence of ours has what is wrong, or the best thing to do, in its first clause.
     """
@@ -150,13 +151,14 @@ def first_clauses(text: str, width: int) -> str:
     closed = re.sub(r"\([^()]*\)", lambda group: "_" * len(group[0]), text)
     ends = [match.start() for match in _CLAUSE_END.finditer(closed)]
     fitting = [end for end in ends if end <= width] or ends[:1]
-    return text[: fitting[-1]] if fitting else clip(text, width)
+    return text[: fitting[-1]] if fitting else clip(text, 2 * width)
 
 
-def common_folder(paths: Iterable[str]) -> str:
-    """The folder that all of these share, with the slash behind it; empty for none."""
+def common_folder(paths: Iterable[str], least: int = 1) -> str:
+    """The folder that all of these share, with the slash behind it; empty if it is shorter."""
     shared = os.path.commonprefix(list(paths))  # noqa: RUF071 - cut at a slash in the next line
-    return shared[: shared.rfind("/") + 1]
+    end = shared.rfind("/") + 1
+    return shared[:end] if end >= least else ""
 
 
 def sentence(text: str) -> str:

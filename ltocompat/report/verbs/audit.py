@@ -115,13 +115,16 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
 
 def _unused(exception: PolicyException, audit: Audit) -> str:
     """Why no finding is forgiven by it."""
+    rule, other = exception.rule, ""
     for result in _only(audit, *HELD_UP):
         for finding in result.findings:
             if exception.concerns(result, finding):
                 beyond = exception.beyond_kernels(finding)
                 about = f"it covers only a part of the finding: {beyond}"
                 return about if beyond else "it accepts less than was found"
-    return "no finding needs this exception any more; delete it"
+            if finding.rule == rule:
+                other = f"it covers no {rule} finding: compare path, target, gpu and about"
+    return other or "no finding needs this exception any more; delete it"
 
 
 _NO_POLICY = (

@@ -54,10 +54,8 @@ from ltocompat.report.findings import (
     FindingTally,
     grouped_findings,
 )
-from ltocompat.report.text import common_folder, truncate
+from ltocompat.report.text import LONG_ROOT, common_folder, truncate
 from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT
-
-_LONG_ROOT = 16  # characters of a folder that is worth to be told once
 
 
 def blocks(
@@ -188,13 +186,12 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
         number = len({artifact.distribution for artifact in first if artifact.distribution})
         within = f"{count(number, 'package')}, " if number else ""
     else:
-        root = common_folder(str(Location(artifact.path)) for artifact in first)
-        root = root if len(root) >= _LONG_ROOT else ""
+        root = common_folder((str(Location(artifact.path)) for artifact in first), LONG_ROOT)
         rows = rows_as_they_come(every, columns, root, seen)
         head = f"artifact in {truncate(root)}" if root else "artifact"
     yield from _listing(answer, columns, head, rows)
     if not answer.options.quiet:
-        yield Paragraph((within, _summary(seen)))
+        yield Paragraph((within, _summary([artifact.worst for artifact in seen])))
     yield from _findings(seen, answer)
 
 
@@ -256,9 +253,9 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         covered = [result.coverage for result in artifact.results if result.coverage.served]
         idle = any(coverage.without_kernels for coverage in covered)
         if any(coverage.none for coverage in covered):
-            some = "some of the other modules have no kernels; " if idle else ""
-            rest = "no other module has code for that GPU: other kernels fail or do nothing there"
-            yield Paragraph((f"{some}{rest}",))
+            some = "; some of them have no kernels" if idle else ""
+            rest = "the other modules have no code for that GPU: their kernels fail or do nothing"
+            yield Paragraph((f"{rest}{some}",))
         elif idle:
             yield Paragraph(("no other module has kernels",))
 
@@ -311,10 +308,9 @@ def _reasons(results: Iterable[Result], names: CellNames) -> Iterator[Block]:
         )
 
 
-def _summary(artifacts: list[EvaluatedArtifact]) -> str:
-    worst = [artifact.worst for artifact in artifacts]
-    parts = [f"{worst.count(v):,} {v}" for v in reversed(Verdict) if v in worst]
-    return f"{count(len(artifacts), 'artifact')}: {', '.join(parts)}"
+def _summary(verdicts: list[Verdict]) -> str:
+    parts = [f"{verdicts.count(v):,} {v}" for v in reversed(Verdict) if v in verdicts]
+    return f"{count(len(verdicts), 'artifact')}: {', '.join(parts)}"
 
 
 def _shared(cell: Cell, result: Result) -> tuple[object, ...]:
@@ -452,7 +448,7 @@ REPORT: FindingReport[Target | Result] = FindingReport(blocks, _document, iter)
 
 def _fate(result: Result) -> Hashable:
     """Return the part of a result in which targets can differ."""
-    rules = frozenset((finding.rule, finding.verdict) for finding in result.findings)
+    rules = frozenset((f.rule, f.verdict) for f in result.findings if f.level is not Level.NOTE)
     return result.verdict, result.not_judged, rules
 
 
@@ -493,11 +489,12 @@ def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
         fleet.take(record)
     shown = list(changed(kept))
     differing = {record.path for record in shown if isinstance(record, Result)}
-    alike = {record.path for record in kept if isinstance(record, Result)} - differing
+    every = grouped((each.path, each.verdict) for each in kept if isinstance(each, Result))
+    alike = [worst(verdicts) for path, verdicts in every.items() if path not in differing]
     if differing or not alike:
         yield from blocks(shown, options, of_fleet=False)
     if alike:
-        yield Paragraph((f"no difference between the targets in {count(len(alike), 'artifact')}",))
+        yield Paragraph((f"no difference between the targets in {_summary(alike)}",))
     yield from fleet.blocks()
 
 

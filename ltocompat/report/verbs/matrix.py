@@ -28,7 +28,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.matrix_cells import row_runs, runs, subject
-from ltocompat.report.text import span
+from ltocompat.report.text import LONG_ROOT, common_folder, span, truncate
 from ltocompat.report.verbs.check import described_targets
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 
@@ -100,19 +100,22 @@ def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
     words = [every[run.start] for run in rows]
     columns = runs([*zip(*words, strict=True)])
     names = [span(matrix.rows[run.start : run.stop]) for run in rows]
+    root = common_folder(names, LONG_ROOT) if matrix.what == ARTIFACT else ""
+    names = [name.removeprefix(root) for name in names]
+    what = f"{matrix.what} in {truncate(root)}" if root else matrix.what
     short = [*labels(matrix.columns).values()]
     heads = [span(short[run.start : run.stop]) for run in columns]
     sizes = [
         max(len(name), *(len(row[run.start]) for row in words))
         for name, run in zip(heads, columns, strict=True)
     ]
-    first = max(len(matrix.what), *map(len, names))
+    first = max(len(what), *map(len, names))
     room = width or PIPED
     for part in _parts(sizes, max(room - first, room // 2)):
         shown = [heads[index] for index in part]
         cells = ([row[columns[index].start] for index in part] for row in words)
         rows_ = tuple((name, *row) for name, row in zip(names, cells, strict=True))
-        place = Column(matrix.what, width=len(matrix.what), place=matrix.what == ARTIFACT)
+        place = Column(what, width=len(what), place=matrix.what == ARTIFACT)
         yield Table((place, *map(Column, shown)), rows_)
 
 

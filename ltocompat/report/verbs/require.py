@@ -68,7 +68,8 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
     if setters:
         yield first_lines("code that sets the minimum versions", [*map(_setter, setters)], _MOST)
     if empty:
-        yield Paragraph((f"{count(empty, 'file')} without device code",))
+        end = "" if number else ": nothing to require"
+        yield Paragraph((f"{count(empty, 'file')} without device code{end}",))
     if not number and not empty:
         yield Paragraph(("nothing was read",))
 
