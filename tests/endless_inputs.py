@@ -40,7 +40,7 @@ from ltocompat.model.location import Location
 from ltocompat.packages.conda import installed_files
 from ltocompat.packages.python_packages import may_load_libraries
 from ltocompat.packages.reading import package_in, package_of, packages_at, packages_beside
-from ltocompat.packages.resolving import dependencies_always, not_at_hand
+from ltocompat.packages.resolving import dependencies_always, extras_asked, not_at_hand
 from ltocompat.packages.values import Dependency, Kind, Package, Shipped
 from ltocompat.packages.zip_members import zip_members
 from ltocompat.rules.engine.judge_package import problems
@@ -356,6 +356,13 @@ def cubin_whose_first_kernel_is_in_no_table(_: Path) -> Reading:
     symbol = struct.pack("<IBBHQQ", 1, 0x12, 0, 0, 0, 0)
     data = ByteView.of(_cubin(60_000, symbol * 100_000, b"\0function\0"))
     return lambda limits: cubin.kernel_names(data, Budget(limits), first=True)
+
+
+@attack
+def cubin_of_shared_functions(_: Path) -> Reading:
+    symbol = struct.pack("<IBBHQQ", 1, 0x12, 0, 0, 0, 0)
+    data = ByteView.of(_cubin(60_000, symbol * 100_000, b"\0function\0"))
+    return lambda limits: cubin.kernels_only_return(data, Budget(limits))
 
 
 @attack
@@ -826,6 +833,18 @@ def dependencies_of_endless_requirements(_: Path) -> Reading:
     )
     package = Package(kind=Kind.WHEEL, path="a-1.whl", name="a", version="1", requires=requires)
     return lambda limits: list(dependencies_always(package, Budget(limits)))
+
+
+@attack
+def extras_that_ask_for_one_another(_: Path) -> Reading:
+    requires = tuple(
+        Dependency("a", ("",), "a", marker=f"extra == 'e{n}'", asks=frozenset({f"e{n + 1}"}))
+        for n in range(5_000)
+    )
+    start = (Dependency("a", ("",), "a", asks=frozenset({"e0"})),)
+    package = Package(kind=Kind.INSTALLED, path="a", name="a", version="1", requires=requires)
+    there = {"a": package, "b": replace(package, name="b", requires=start)}
+    return lambda limits: extras_asked(there, Budget(limits))
 
 
 @attack

@@ -43,6 +43,7 @@ LITTLE = {
     "files.output.write_named": "writes",
     "files.output.write_new": "writes",
     "files.images.cubin.early_api_versions": "a prefix, which is asked for",
+    "files.images.cubin.kernel_set": "the names of sections, once",
     "files.images.cubin_header.parse_header": "64 bytes",
     "files.images.ltoir.parse": "28 bytes",
     "files.images.tileir.parse": "a header",
