@@ -36,6 +36,7 @@ from ltocompat.model.environment import Environment, KernelDriver, LocalGpu
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.explained import Explained
 from ltocompat.model.generic import grouped
+from ltocompat.model.paste import Paste, Reading
 from ltocompat.model.target import DriverVersion, System
 from ltocompat.model.verdict import Prose
 from ltocompat.report import Options
@@ -49,7 +50,6 @@ from ltocompat.rules.messages import Match, Message, matches, messages, pattern_
 from ltocompat.rules.prose import rows as table_rows
 from ltocompat.rules.prose import rules, rules_left_out
 from ltocompat.rules.services import capability
-from ltocompat.targets.paste import Paste, Reading
 from ltocompat.trial.logs import explain as reason_of
 
 DATA = Path(__file__).parent / "data"

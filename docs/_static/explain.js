@@ -1,5 +1,5 @@
 // What `ltocompat explain` says of a text, in the browser, by the tables in search-index.js: those of the program
-// (extension/error_search.py). Functions are named as in ltocompat/targets/paste.py, rules/evidence.py, message_values.py,
+// (extension/error_search.py). Functions are named as in ltocompat/model/paste.py, rules/evidence.py, message_values.py,
 // clients.py and messages.py; tests/test_site_explain.py holds both to the same answers.
 "use strict";
 
@@ -24,7 +24,7 @@ function regex(source, flags = "") {
   return regexes.get(key);
 }
 
-// ---- A paste as programs wrote it (targets/paste.py)
+// ---- A paste as programs wrote it (model/paste.py)
 
 function unescapedHtml(text) {
   return text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,6}));?/g, (all, number, hex, name) => {

@@ -10,10 +10,10 @@ import re
 from typing import Any
 
 from ltocompat.facts import drivers, gpus, libraries, rows, table, toolkits
+from ltocompat.model import paste
 from ltocompat.model.generic import grouped
 from ltocompat.rules import clients, evidence, message_values, prose
 from ltocompat.rules.messages import Message, messages, pattern_of
-from ltocompat.targets import paste
 
 OF_SPEAKERS = ("name", "find", "says", "lines", "alien", "along")
 

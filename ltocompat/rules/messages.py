@@ -14,12 +14,12 @@ from types import MappingProxyType
 
 from msgspec import Struct, convert
 
+from ltocompat.model.paste import Paste, Reading
 from ltocompat.rules.clients import said, shown, system_of
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
 from ltocompat.rules.literals import Index, likely_in, places, small
 from ltocompat.rules.message_values import CONDITIONS, derived
 from ltocompat.rules.prose import rows
-from ltocompat.targets.paste import Paste, Reading
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
 

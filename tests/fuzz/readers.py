@@ -836,7 +836,7 @@ READERS: dict[str, Reader] = {
         (
             *(f"targets.inventory.{name}" for name in ("collect_env", "dockerfile", "kubernetes")),
             *(f"targets.inventory.{name}" for name in ("node", "nvidia_smi", "reading", "slurm")),
-            "targets.paste",
+            "model.paste",
         ),
         (b"NVIDIA-SMI", b"nvidia.com/gpu.", b"FROM ", b"${", b"nodes=", b"580.95.05", b"> "),
         text=True,

@@ -13,6 +13,7 @@ from ltocompat.facts import drivers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
+from ltocompat.model.paste import plain_lines
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.watchdog import watched
 from ltocompat.targets.building import ValueOrigin, build
@@ -20,7 +21,6 @@ from ltocompat.targets.inline import KEYS, with_keys
 from ltocompat.targets.inventory import collect_env, dockerfile, kubernetes, nvidia_smi, slurm
 from ltocompat.targets.inventory.node import Node
 from ltocompat.targets.lock_tables import load_yaml
-from ltocompat.targets.paste import plain_lines
 from ltocompat.targets.pins import libraries
 from ltocompat.targets.text_file import naming, read_text
 from ltocompat.targets.versions.drivers import later
