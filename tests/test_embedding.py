@@ -41,6 +41,14 @@ print([name for name in heavy if name in sys.modules])
     assert done.stdout == "[]\n"
 
 
+def test_needs_are_of_one_file(tmp_path: Path) -> None:
+    shutil.copy(FATBIN, tmp_path / "a.fatbin")
+    assert ltocompat.needs(tmp_path).modules == 1
+    shutil.copy(FATBIN, tmp_path / "b.fatbin")
+    with pytest.raises(UsageError, match="holds 2 files"):
+        ltocompat.needs(tmp_path)
+
+
 def test_needs_are_what_require_says() -> None:
     (required,) = ltocompat.require(OLD)
     assert ltocompat.needs(OLD) == required

@@ -20,11 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries_made import GCC, build, needs_gcc
 from package_writer import zip_of
-from packages_made import CUBIN_12_4, LINUX, LTOIR_13_5, judged, library, wheel
+from packages_made import CUBIN_12_4, CUBIN_13_5, LINUX, LTOIR_13_5, judged, library, wheel
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.model.errors import LtocompatError
+from ltocompat.commands.options import RepairOptions
+from ltocompat.commands.repair import _Read
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.verdict import Verdict
 from ltocompat.rewrite.mends import key_of
 from ltocompat.rewrite.wheel_edits import set_runpath, with_fields
@@ -142,6 +144,30 @@ def test_what_is_mended_is_gone_and_nothing_is_new(
     (again,) = ltocompat.repair(new, output=folder / "again")
     assert not again.diff
     assert Path(str(again.output)).read_bytes() == new.read_bytes()
+
+
+def test_only_a_wheel_that_can_be_read_is_repaired(tmp_path: Path) -> None:
+    (tmp_path / "k.cubin").write_bytes(CUBIN_12_4)
+    with pytest.raises(UsageError, match="can't be repaired as a wheel: it is none"):
+        list(ltocompat.repair(tmp_path / "k.cubin", output=tmp_path / "new"))
+    sound = wheel(tmp_path, {"libx/k.cubin": CUBIN_12_4})
+    sound.write_bytes(sound.read_bytes()[:-40])
+    with pytest.raises(UnreadableInput, match="is not what its name says"):
+        list(ltocompat.repair(sound, output=tmp_path / "new"))
+
+
+def test_images_of_a_wheel_are_the_same_by_their_files_and_bytes(tmp_path: Path) -> None:
+    options = RepairOptions((), dry_run=True)
+    members = {"libx/k.cubin": CUBIN_12_4, "libx/l.ltoir": LTOIR_13_5}
+
+    def images(name: str, **others: bytes) -> object:
+        found = {path: others.get(path[5], data) for path, data in members.items()}
+        (tmp_path / name).mkdir()
+        return _Read(str(wheel(tmp_path / name, found)), options, {}).images()
+
+    assert images("a") == images("b")
+    assert images("a2") != images("c", k=CUBIN_13_5)
+    assert images("a3") != images("d", l=LTOIR_13_5[:40])
 
 
 @needs_gcc

@@ -34,6 +34,7 @@ from ltocompat.commands import (
     floor_setters,
     linkable,
     linkers,
+    repair,
     trials,
 )
 from ltocompat.commands.comparison import release_side
@@ -877,3 +878,50 @@ def test_the_producers_of_all_images_are_told_once() -> None:
     ]
     with pytest.raises(UnreadableInput, match="can't be read"):
         ltocompat.producer(both[:-8])
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/new", "https://example.org/new"])
+def test_repair_writes_to_no_address(address: str) -> None:
+    with pytest.raises(UsageError, match="output"):
+        ltocompat.repair("x-1-py3-none-any.whl", output=address)
+
+
+@pytest.mark.parametrize("libraries", [0, 1])
+@pytest.mark.parametrize("images", [0, 1])
+@pytest.mark.parametrize("left", [(), ("PKG-01",), ("PKG-04",)])
+@pytest.mark.parametrize("news", [(), ("PKG-07",)])
+def test_a_repaired_wheel_is_what_was_planned(
+    monkeypatch: Patch, libraries: int, images: int, left: tuple[str, ...], news: tuple[str, ...]
+) -> None:
+    """PKG-01 was to go, PKG-04 was known to stay; nothing else is another."""
+    monkeypatch.setattr(repair, "_loaded", lambda shipped: shipped)
+    monkeypatch.setattr(repair, "key_of", lambda each: each.rule)
+    monkeypatch.setattr(
+        repair, "new_problems", lambda *_: [some(rule=each, message="") for each in news]
+    )
+    old = some(path="x.whl", findings=(), images=lambda: 0)
+    findings = [some(rule=each, message="") for each in left]
+    new = some(shipped=libraries, findings=findings, images=lambda: images)
+    mended: Any = [some(rule="PKG-01", reason=""), some(rule="PKG-04", reason="no package")]
+    fails = "PKG-01" in left or news or libraries or images
+    expected = pytest.raises(LtocompatError, match="is not repaired") if fails else None
+    planned: Any = 0
+    with expected or contextlib.nullcontext():
+        repair._prove(old, new, planned, mended)
+
+
+@pytest.mark.parametrize("diff", [(), ("+ line",)])
+def test_a_wheel_that_stays_loses_no_signature_and_needs_no_licence(
+    monkeypatch: Patch, diff: tuple[str, ...]
+) -> None:
+    edits = some(diff=lambda: diff, name="x.whl", signatures=("RECORD.jws",))
+    monkeypatch.setattr(repair, "_Read", lambda *_: some(shipped=None, problems=()))
+    monkeypatch.setattr(repair, "plan", lambda *_: (None, []))
+    monkeypatch.setattr(repair, "edits_between", lambda *_: edits)
+    monkeypatch.setattr(repair, "licence_notes", lambda _: ["a note"])
+    options: Any = some(only=(), limits=Limits(), output=None, dry_run=True)
+    found: list[Any] = [*repair._repaired("x.whl", options)]
+    *notes, told = found
+    assert notes == (["a note"] if diff else [])
+    assert (told.path, told.output, told.diff) == ("x.whl", None, diff)
+    assert told.void == (("RECORD.jws",) if diff else ())
