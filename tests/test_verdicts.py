@@ -78,7 +78,7 @@ def test_a_tenth_of_what_another_gpu_has_is_hardly_anything() -> None:
     (finding,) = [finding for finding in hardly.findings if finding.rule == "IMG-04"]
     assert finding.message == (
         "334 modules with kernels are for sm_90, and 3,345 are for sm_80: "
-        "it was probably not built for sm_90"
+        "the code was probably not built for sm_90"
     )
     few = judged(group(sass("sm_90"), count=335), group(sass("sm_80"), count=3345))
     assert rules(few) == ["PTX-07"]

@@ -132,7 +132,7 @@ def test_ptx_without_arch_in_one_file_is_no_support_of_older_gpus() -> None:
     (finding,) = [finding for finding in pascal.findings if finding.rule == "IMG-04"]
     assert finding.message == (
         "1 module with kernels is for sm_61, and 242 are for sm_100: "
-        "it was probably not built for sm_61"
+        "the code was probably not built for sm_61"
     )
     (line,) = [line for line in required(summary).lines if line.text.startswith("__cuda_arch")]
     assert line.text.startswith("__cuda_arch >=9.0")

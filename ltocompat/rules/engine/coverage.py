@@ -377,7 +377,7 @@ def _sparse_coverage(engine: Engine, judged: Sequence[GroupVerdict], gpu: Gpu) -
             SPARSE_COVERAGE,
             Verdict.OK,
             f"{number} for {gpu.arch}, and {most:,} are for {best}: "
-            f"it was probably not built for {gpu.arch}",
+            f"the code was probably not built for {gpu.arch}",
             evidence="architectures in entry headers",
             **artifact_code.counted(serving),
             level=Level.WARNING,
