@@ -151,7 +151,7 @@ class FindingRow(Row, frozen=True, kw_only=True):
 
 
 class WeightRow(Row, frozen=True, kw_only=True):
-    """Bytes of a distribution's device code, unpacked, as by `ltocompat inspect --weigh`."""
+    """Unpacked bytes of a package's device code, as `ltocompat inspect --weigh` counts them."""
 
     what: str
     kind: str | None = None
