@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from libraries_made import build_libcuda, needs_gcc
@@ -36,7 +37,7 @@ from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.selftest import REPORT
 from ltocompat.trial.compile_pool import Compiled
 from ltocompat.trial.load_values import LoadAnswer, LoadOutcome, LoadStep
-from ltocompat.trial.values import Answer, LinkOutcome, Step
+from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Step
 
 Captured = pytest.CaptureFixture[str]
 SM_90 = SmArch(90)
@@ -238,3 +239,83 @@ def test_each_step_is_taken_where_all_that_it_needs_is_there(
     assert Counter(map(str, selftest.run(SelfTestOptions()))) == Counter(
         compile=2 * nvrtc, link=len(WAYS) * links, run=len(WAYS) * links * linked * driver
     )
+
+
+def ended(steps: Generator[SelfTestStep, None, Any]) -> tuple[list[SelfTestStep], Any]:
+    """The steps, and what comes back behind the last."""
+    found = list[SelfTestStep]()
+    while True:
+        try:
+            found.append(next(steps))
+        except StopIteration as end:
+            return found, end.value
+
+
+@pytest.mark.parametrize("lto", [True, False])
+@pytest.mark.parametrize("broken", [None, "kernel.cu", "function.cu"])
+def test_both_units_are_compiled_for_the_way_that_links_them(
+    *, lto: bool, broken: str | None
+) -> None:
+    """For nvJitLink, code has to be relocatable: -dlto or -rdc=true (NVRTC's documentation)."""
+    asked = list[tuple[object, ...]]()
+
+    def compiled(name: str, source: str, options: tuple[str, ...], *, want: str) -> object:
+        asked.append((name, options, want))
+        assert "__device__" in source
+        output = None if name == broken else name.encode()
+        return SimpleNamespace(output=output, log="it is wrong", code_name="NVRTC_ERROR")
+
+    release = Release(13, 0)
+    compiler: Any = SimpleNamespace(compile=compiled, nvrtc=SimpleNamespace(release=release))
+    kind, want = (InputKind.LTOIR, "ltoir") if lto else (InputKind.PTX, "ptx")
+    (step,), inputs = ended(selftest._compile(compiler, SmArch(90, "a"), kind))  # noqa: SLF001
+    options = ("-arch=sm_90a", "-dlto") if lto else ("-arch=compute_90a", "-rdc=true")
+    names = ["kernel.cu", "function.cu"][: 1 if broken == "kernel.cu" else 2]
+    assert asked == [(name, options, want) for name in names]
+    assert (step.name, step.way, step.target) == (
+        "compile",
+        "LTO" if lto else "PTX",
+        SmArch(90, "a"),
+    )
+    if broken:
+        assert (step.result, inputs) == (SelfTestResult.FAILED, [])
+        assert step.detail == "NVRTC_ERROR: it is wrong"
+    else:
+        assert step.result is SelfTestResult.PASSED
+        assert step.detail == "2 translation units, 20 bytes"
+        assert [(each.name, each.kind, each.data) for each in inputs] == [
+            (f"{name}.{want}", kind, name.encode()) for name in names
+        ]
+
+
+@pytest.mark.parametrize("outcome", [*LinkOutcome])
+@pytest.mark.parametrize("output", [None, b"", b"cubin"])
+def test_a_link_passes_that_has_an_output(outcome: LinkOutcome, output: bytes | None) -> None:
+    answer = Answer(
+        outcome=outcome, step=Step.COMPLETE, release=Release(13, 0), output=output, log="no"
+    )
+    asked = list[Any]()
+
+    def run(requests: list[object]) -> list[Answer]:
+        asked.extend(requests)
+        return [answer]
+
+    pool = SimpleNamespace(run=run)
+    linking: Any = SimpleNamespace(release=Release(13, 0)), pool
+    inputs: Any = ["kernel", "function"]
+    for way in WAYS:
+        asked.clear()
+        link = selftest._link(linking, SM_90, way, inputs, Release(12, 0))  # noqa: SLF001
+        (step,), image = ended(link)
+        passed = outcome in (LinkOutcome.LINKED, LinkOutcome.COMPILED) and bool(output)
+        assert image == (output if passed else None)
+        assert (step.name, step.way, step.target) == ("link", way.name, SM_90)
+        assert step.result is (SelfTestResult.PASSED if passed else SelfTestResult.FAILED)
+        assert passed == step.detail.endswith(" of 5 bytes")
+        (request,) = asked
+        assert request.inputs == ("kernel", "function")
+        assert request.options == ("-arch=sm_90", *way.options)
+        assert request.keep_output
+        if not passed:
+            told = linker_error(answer, (Release(12, 0), Release(13, 0)))
+            assert step.detail == told
