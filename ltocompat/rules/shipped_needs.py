@@ -97,11 +97,11 @@ class Need(Struct, frozen=True):
         """Return the change that brings that line, in place of one about another package."""
         return Mend.requiring(self.requirement, instead, extra)
 
-    def problem(
-        self, verdict: Verdict, text: str, line: str, subject: str, **more: object
-    ) -> Problem:
-        """A problem of a line of the metadata, with what cures it."""
-        found = Problem(verdict, text, self.advice, line, self.open_to_trial, subject=subject)
+    def problem(self, verdict: Verdict, text: str, way: Way, **more: object) -> Problem:
+        """A problem of a way in the metadata, with what cures it."""
+        found = Problem(
+            verdict, text, self.advice, way.line, self.open_to_trial, subject=way.package
+        )
         return replace(found, **more)
 
     @property

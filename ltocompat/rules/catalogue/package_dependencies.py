@@ -62,8 +62,7 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
         yield need.problem(
             verdict,
             f"the metadata allow {way.package} {least}, but {text}",
-            way.line,
-            way.package,
+            way,
             asked=_asked(need),
             mend=None if verdict is Verdict.OK else need.mend(extra=way.extra),
         )
@@ -74,8 +73,8 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
                 Verdict.FAIL if need.hard else Verdict.UNKNOWN,
                 f"the metadata also allow {way.package}, up to {max(way.allowed.releases)}, but "
                 f"{need.why}, so {possible} or newer is needed",
-                way.line,
-                f"{way.package} instead",
+                way,
+                subject=f"{way.package} instead",
                 asked=_asked(need),
             )
 
@@ -191,8 +190,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
                     Verdict.UNDOCUMENTED,
                     f"the metadata allow {way.package} {min(newer, default=most + 1)}.x, but the "
                     f"package needs the file of {TITLES[need.part]} {most}",
-                    way.line,
-                    way.package,
+                    way,
                     mend=need.mend(extra=way.extra),
                 )
 
@@ -209,8 +207,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
                 Verdict.UNDOCUMENTED,
                 f"{way.package} is pinned to {way.allowed.pinned}, so no package that needs a "
                 "newer nvJitLink can be installed with it",
-                way.line,
-                way.package,
+                way,
             )
 
 
@@ -230,8 +227,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
             yield need.problem(
                 Verdict.OK if way.extra is not None and elsewhere else verdict,
                 f"{need.why}, but no {way.package} that {at_hand} has major {majors}",
-                way.line,
-                way.package,
+                way,
                 asked=_asked(need),
                 mend=need.mend(way.package, way.extra),
             )
