@@ -418,6 +418,18 @@ def test_off_a_terminal_a_line_comes_now_and_then(
     assert capsys.readouterr().err == ""
 
 
+def test_no_size_is_told_of_what_is_done_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    line = ProgressLine()
+    now[0] += 10
+    line(Progress("tiny.ptx", 233, 233))
+    line.close()
+    assert capsys.readouterr().err == "done: tiny.ptx\n"
+
+
 def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -98,6 +98,23 @@ def test_targets_with_long_names_get_letters() -> None:
     assert labels(["prod", "edge"]) == {"prod": "prod", "edge": "edge"}
 
 
+def test_a_verdict_of_some_gpus_says_so_and_where_the_gpus_are_named() -> None:
+    goals = [target(f"t{n}", H100, L4) for n in range(3)]
+    verdicts = {H100: Verdict.OK, L4: Verdict.JIT}
+    found: list[Target | Result] = [
+        result(verdict, goal, gpu, path=path)
+        for path in ("a.so", "b.so")
+        for goal in goals
+        for gpu, verdict in verdicts.items()
+    ]
+    text = table([*goals, *found], 90)
+    assert text.count("jit 1 of 2 GPUs") == 6
+    assert "2 artifacts: 2 jit; which GPUs are jit, and why: --notes\n" in text
+    told = written("table", REPORT, [*goals, *found], Options(width=90, notes=True))
+    assert "2 artifacts: 2 jit\n" in told
+    assert "and why" not in table([*goals, *found])  # a column each
+
+
 def test_too_many_columns_for_one_table_become_a_table_an_artifact() -> None:
     paths = ["a.so", "b.so"]
     goals = [target(f"t{n}", H100, L4) for n in range(12)]

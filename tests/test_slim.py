@@ -290,6 +290,23 @@ def test_the_largest_size_is_reached_in_the_stated_order_or_asks(tmp_path: Path)
     assert not (tmp_path / "2.whl").exists()
 
 
+def test_no_folder_is_left_where_no_file_came(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    for folder in ("new", "mine"):
+        with pytest.raises(LtocompatError, match="--max-bytes"):
+            slim(wheel(tmp_path), Path(f"{tmp_path / folder}/"), max_bytes=100)
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "mine").is_dir()
+
+
+def test_a_reader_is_told_where_nothing_was_removed(tmp_path: Path) -> None:
+    slim(LIBRARY, tmp_path / "1.so", keep_gpus=["h100"])
+    again = slim(tmp_path / "1.so", tmp_path / "2.so", keep_gpus=["h100"])
+    text = written("table", REPORT, [again], Options())
+    assert re.search(r"\nnothing removed from .* of device code, so the output is a copy\n", text)
+    assert (tmp_path / "2.so").read_bytes() == (tmp_path / "1.so").read_bytes()
+
+
 def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) -> None:
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel(tmp_path)) as archive:
@@ -345,7 +362,7 @@ def test_the_way_back_is_whole_before_the_first_file_is_replaced(
         with pytest.raises(LtocompatError, match="No space left"):
             slim(site, folder, keep_gpus=["h100"], in_place=True)
     assert seen == [False, False]
-    assert not list(folder.parent.iterdir())
+    assert not folder.parent.exists()
     assert {path.read_bytes() for path in site.iterdir()} == {LIBRARY.read_bytes()}
     slim(site, Path(f"{folder}/"), keep_gpus=["h100"], in_place=True)
     assert {path.name for path in folder.iterdir()} == {"1.so", "2.so"}

@@ -145,7 +145,7 @@ PIPED = 120
 """Columns that a table with a column a cell may take where nothing limits them."""
 _PATH = 24  # the least columns of a path
 _WORD = 12  # columns of the longest verdict
-_WORDS = 16  # of one that some of the GPUs have: ``fail 1 of 9``
+_WORDS = 18  # of one that some of the GPUs have: ``fail 12 of 17 GPUs``
 GAP = 2
 """Blanks between columns."""
 
@@ -322,8 +322,9 @@ def _styled(several: list[Result]) -> str:
     if not several:
         return ""
     worst = max(cell.verdict for cell in several)
-    number = sum(cell.verdict is worst for cell in several)
-    text = str(worst) if number == len(several) else f"{worst} {number} of {len(several)}"
+    of_gpus = [cell.verdict for cell in several if cell.gpu]
+    number, every = of_gpus.count(worst), len(of_gpus)
+    text = f"{worst} {number} of {every} GPUs" if 0 < number < every else str(worst)
     return Styled(text, style_of(worst))
 
 

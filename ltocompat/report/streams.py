@@ -196,9 +196,11 @@ class ProgressLine:
             self._shown = 0
 
     def _state(self, progress: Progress) -> str:
-        percent = 100 * progress.done // progress.total if progress.total else 100
+        if progress.done >= progress.total:
+            return "done: "  # a tiny file is done at once: its size tells nothing
+        percent = 100 * progress.done // progress.total
         # As quick as what is done of the path; where hardly anything is, that tells nothing.
         spent, done = time.monotonic() - self._since, progress.done
         left = spent * (progress.total - done) / done if 1000 * done > progress.total else 0.0
         time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING and percent else ""
-        return f"{min(percent, 100):3d}% of {binary_size(progress.total)} {time_left}"
+        return f"{percent:3d}% of {binary_size(progress.total)} {time_left}"

@@ -10,7 +10,7 @@ import shutil
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -85,19 +85,23 @@ def written(
     return _file(path, target, rewrite, settings.limits)
 
 
-def _make_folder(target: str) -> None:
-    """Make the folder of a new file, once what it is made from was read."""
-    os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
-
-
-def _created(target: str) -> AbstractContextManager[BinaryIO]:
-    _make_folder(target)
-    return created(target)
+@contextmanager
+def _folder_of(target: str) -> Iterator[None]:
+    """Make the folder of a new file; where no file comes, it goes again."""
+    folder = os.path.dirname(os.path.abspath(target))
+    missing = not os.path.isdir(folder)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        yield
+    finally:
+        if missing:
+            with suppress(OSError):  # it holds the new file
+                os.rmdir(folder)
 
 
 @contextmanager
 def _file(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
-    with opened(path, limits, typed=True) as view, _created(target) as file:
+    with opened(path, limits, typed=True) as view, _folder_of(target), created(target) as file:
         if container_of(view) is not None and not is_ar(view):
             raise UnreadableInput(f"{path!r} is a container that ltocompat can't write; unpack it")
         changed = rewrite(view, Location(path), file)
@@ -130,11 +134,11 @@ def _zip(
             new_name, changed[wheel[0]] = with_build(name, content_of(archive, wheel[0]), build)
             if typed == name:
                 target = os.path.join(folder, new_name)
+        stack.enter_context(_folder_of(target))
         if wheel:
-            _make_folder(target)
             file = stack.enter_context(new_wheel(path, target, changed, settings.report))
         else:
-            file = stack.enter_context(_created(target))
+            file = stack.enter_context(created(target))
             write_zip(archive, file, changed, report=settings.report)
         _prove(file, changed)
         yield Written(
@@ -148,7 +152,7 @@ def _conda(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator
     with scratch_folder() as scratch, opened(path, limits, typed=True) as view:
         libraries = Libraries(rewrite, scratch, limits, sums=True)
         new = libraries.of_archive(view, Location(path)) or path
-        with _created(target) as file, open(new, "rb") as content:
+        with _folder_of(target), created(target) as file, open(new, "rb") as content:
             shutil.copyfileobj(content, file, MIB)
             yield Written(target, view.size, file.tell(), libraries.count)
 
@@ -181,8 +185,7 @@ def _rewritten(
     with scratch_folder() as scratch, writing(target):
         libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
         changed, size = libraries.of_folder(path)
-        _make_folder(target)
-        with folder_beside(target) as part:
+        with _folder_of(target), folder_beside(target) as part:
             found = Written(target, size, size, libraries.count)
             yield changed, found, os.path.join(part, os.path.basename(target))
 

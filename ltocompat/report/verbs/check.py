@@ -191,7 +191,10 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
         head = f"artifact in {truncate(root)}" if root else "artifact"
     yield from _listing(answer, columns, head, rows)
     if not answer.options.quiet:
-        yield Paragraph((within, _summary([artifact.worst for artifact in seen])))
+        jit = any(result.verdict is Verdict.JIT for file in seen for result in file.results)
+        untold = jit and not answer.options.notes and not any(column.gpu for column in columns)
+        which = "; which GPUs are jit, and why: --notes" if untold else ""
+        yield Paragraph((within, _summary([artifact.worst for artifact in seen]), which))
     yield from _findings(seen, answer)
 
 

@@ -36,11 +36,12 @@ def blocks(records: Iterable[Slimmed | Failure], _: Options) -> Iterator[Block]:
 
 def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
     yield Heading(_heading(slimmed))
-    device = (
-        f"{binary_size(slimmed.saved)} of {binary_size(slimmed.code.stored)} of device code saved"
-    )
-    if not slimmed.code.stored:
-        device = "no device code, so the new file is a copy"
+    code = f"{binary_size(slimmed.code.stored)} of device code"
+    device = f"{binary_size(slimmed.saved)} of {code} saved"
+    if not slimmed.files:
+        same = "every file stays" if slimmed.in_place else "the output is a copy"
+        none = f"nothing removed from {code}" if slimmed.code.stored else "no device code"
+        device = f"{none}, so {same}"
     zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take no space in a package or on disk"
     files = f" in {count(slimmed.files, 'file')}" if slimmed.files else ""
     yield Entry((f"{device}{files}{zeros if slimmed.code.zeros else ''}",))
