@@ -106,7 +106,7 @@ def test_compat_in_front_is_noted(make: Callable[[Path], Recorded], tmp_path: Pa
         "ENV-02": OK,
     }
     assert (
-        "kernel driver 535.129.03 is of CUDA 12.2, but libcuda is of 12.8"
+        "kernel driver 535.129.03 is from CUDA 12.2, but libcuda is from 12.8"
         in table["ENV-02"].message
     )
 

@@ -15,7 +15,7 @@ TRIAL_OPTION = "--trial-link"
 LOAD_OPTION = "--trial-load"
 TIME_OPTION = "--trial-seconds"
 MORE_SECONDS = 600
-ASK_LINKER = "; or let nvJitLink decide: "
+ASK_LINKER = ", or let nvJitLink decide: "
 """The words behind other things to do."""
 
 
@@ -53,5 +53,5 @@ def _advising(finding: Finding, how: str) -> Finding:
     if not finding.decided_by_trial:
         return finding
     ask = f"{ASK_LINKER}{how}"
-    remedy = f"{finding.remedy}{ask}" if finding.remedy else ask.removeprefix("; or ")
+    remedy = f"{finding.remedy}{ask}" if finding.remedy else ask.removeprefix(", or ")
     return replace(finding, remedy=remedy)

@@ -56,7 +56,7 @@ def of_toolkit(groups: list[ModuleGroup], package: str, version: str) -> list[Mo
     toolkit = toolkit_with(package, version)
     if toolkit is None:
         return groups
-    why = f"; {package} {version} is of CUDA {toolkit}"
+    why = f"; {package} {version} is from CUDA {toolkit}"
     return [
         replace(g, signature=made_by_some(g.signature, lambda release: release <= toolkit, why))
         for g in groups

@@ -264,5 +264,5 @@ def _not_a_target(text: str, where: str) -> UsageError:
         )
     return UsageError(
         f"{text!r} is not a deploy target{did_you_mean(text, names)}; {file} names "
-        f"{', '.join(names)}; else write {EXAMPLE}"
+        f"{', '.join(names)}; use one of them, or write {EXAMPLE}"
     )

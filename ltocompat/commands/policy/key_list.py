@@ -173,7 +173,7 @@ class AuditTable(_Table, frozen=True, kw_only=True):
             lists this machine as one more target.
         no_device_code: The result of an audit that finds no device code: pass, or undecided (exit
             code 3).
-        variants: Files of which the package loads only one: the one that fits best decides. []
+        variants: Files of which the package loads only one. The best match for the GPU decides. []
             means that the package loads all of them.
         provided_by: Libraries that required packages install, by package.
         ignore: Findings that do not count until a given day; see below.

@@ -115,7 +115,7 @@ class NeedRow(Row, frozen=True, kw_only=True):
 
 
 class VerdictRow(Row, frozen=True, kw_only=True):
-    """The verdict on a distribution for one target, GPU and route, as by `ltocompat check`."""
+    """The verdict of `ltocompat check` on a distribution for one target, GPU and route."""
 
     target: Annotated[str, From("target.name")]
     driver: str | None

@@ -30,7 +30,7 @@ class Allow(Record):
         path: A pattern.
         target: A pattern.
         kernel: A pattern of kernel names; * also matches findings without kernels.
-        about: A pattern of the subjects of findings.
+        about: A pattern; it selects the findings whose subject matches.
         route: The route; null for any, empty if each module has only one route.
         gpus: The GPUs; null for any. The word any stands for findings that name no GPU.
         verdict: The worst verdict that the exception allows.
@@ -68,7 +68,7 @@ class Policy(Record):
             has the most kernels; null for no minimum.
         allow_empty: True if the audit passes without device code, or without any file.
         trial_load: True if the modules were also loaded on this machine, as one more target.
-        variants: Patterns of files of which the package loads only one.
+        variants: Patterns of file names; the package loads only one of these files.
         provided_by: Patterns of libraries that dependencies install, by dependency.
     """
 

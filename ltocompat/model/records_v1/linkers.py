@@ -32,8 +32,8 @@ class Copy(Record):
         evidence: The bytes or file that prove the version.
         for_trials: True if the copy is in the cache for trials, which deploy targets never use.
         machine: The processor for which the linker is built.
-        action: The action on the copy; null in a list.
-        size: Bytes of the files; null in a list.
+        action: The action on the copy; null if the copies are only listed.
+        size: The size of the files in bytes; null if they are only listed.
         tool: The kind of linker.
     """
 

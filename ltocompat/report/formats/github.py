@@ -161,7 +161,7 @@ def _lines(group: GroupedFinding) -> Iterator[str]:
 def _item(group: GroupedFinding) -> tuple[str, ...]:
     finding = group.finding
     (path,) = group.modules
-    remedy = (". Remedy: ", truncate("; or ".join(group.remedies))) if group.remedies else ()
+    remedy = (". Remedy: ", truncate(". Or ".join(group.remedies))) if group.remedies else ()
     place = Code(truncate(str(finding.example or Location(path))))
     opening = f"{finding.level} {finding.rule}: "
     return (opening, truncate(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)

@@ -185,7 +185,7 @@ def _because(
     root = common_folder(path for group in found for path in group.modules)
     yield Paragraph((opening, *_finding(first, root)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
-    todo: tuple[str, ...] = (truncate("; or ".join(first.remedies)),)
+    todo: tuple[str, ...] = (truncate(". Or ".join(first.remedies)),)
     if untried:
         todo = ("let nvJitLink decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
     if any(todo):

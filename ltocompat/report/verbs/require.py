@@ -157,7 +157,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         return
     yield from _lines(required)
     if required.variants:
-        title = "the package opens one of these variants; the one that needs least is shown above"
+        title = "the package opens one of these variants; above is the least demanding one"
         yield Items(title, tuple(map(_variant, required.variants)))
     if required.services:
         yield _gpu_table(required.services, known, why=options.why)

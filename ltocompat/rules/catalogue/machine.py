@@ -95,8 +95,8 @@ def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.OK,
-        f"the kernel driver {kernel.version} is of CUDA {beneath}, but libcuda is of {user.cuda} "
-        f"({user.cuda_source}): nvidia-smi shows both in one line",
+        f"the kernel driver {kernel.version} is from CUDA {beneath}, but libcuda is from "
+        f"{user.cuda} ({user.cuda_source}): nvidia-smi shows both in one line",
         evidence=f"{kernel.source}; {user.path}",
     )
 
