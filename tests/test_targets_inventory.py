@@ -189,7 +189,7 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
         ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
         ("cut.txt", "has a line about a GPU that can't be read; give driver= and gpu= instead"),
-        ("cut.json", "is not complete JSON"),
+        ("cut.json", "is not valid JSON"),
         (
             "image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
             "names CUDA 12.4, but not the drivers that it starts on",

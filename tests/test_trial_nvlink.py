@@ -328,8 +328,8 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
         (
             (image(ImageKind.LTOIR, "lto_75", "12.9 13.0 13.1"),),
             (
-                "the ltoir lto_75 was made by one of {12.9, 13.0, 13.1}, and its bytes don't show "
-                "which: either that compiler is newer than this nvlink 13.0.88, or the image is "
+                "the ltoir lto_75 was made by one of {12.9, 13.0, 13.1}; "
+                "either that compiler is newer than this nvlink 13.0.88, or the image is "
                 "damaged"
             ),
         ),

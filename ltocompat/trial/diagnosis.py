@@ -36,7 +36,7 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
         if _newer(image, linker, any):
             return Reason(
                 reason.cause,
-                f"{_name(image)} was made by one of {made}, and its bytes don't show which: either "
+                f"{_name(image)} was made by one of {made}; either "
                 f"that compiler is newer than this {linker}, or the image is damaged",
             )
     for image in looked_at:

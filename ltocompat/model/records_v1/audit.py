@@ -31,12 +31,12 @@ class Allow(Record):
         target: A pattern.
         kernel: A pattern of kernel names; * also matches findings without kernels.
         about: A pattern; it selects the findings whose subject matches.
-        route: The route; null for any, empty if each module has only one route.
-        gpus: The GPUs; null for any. The word any stands for findings that name no GPU.
+        route: The route; null allows any, empty means that each module has only one route.
+        gpus: The GPUs; null allows any. The word any stands for findings that name no GPU.
         verdict: The worst verdict that the exception allows.
-        modules: The largest number of modules that the exception allows; null for any.
-        asks: The newest required versions that the exception allows (driver 525.60.13); null for
-            any.
+        modules: The largest number of modules that the exception allows; null allows any number.
+        asks: The newest required versions that the exception allows (driver 525.60.13); null
+            allows any.
     """
 
     route: Annotated[str, one_of("load", "link", "")] | None
@@ -61,9 +61,9 @@ class Policy(Record):
         source: The file of the policy; empty without a policy, if only the options and the rules
             for every target were checked.
         options: The keys that options of this run replaced: require-archs.
-        max_bytes: The largest file that may be released; null for any size.
-        max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null for
-            any size.
+        max_bytes: The largest file that may be released; null allows any size.
+        max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null
+            allows any size.
         coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
             has the most kernels; null for no minimum.
         allow_empty: True if the audit passes without device code, or without any file.

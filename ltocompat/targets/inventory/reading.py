@@ -113,9 +113,7 @@ def _document(path: str, text: str, budget: Budget) -> kubernetes.Table | None:
     try:
         document = json.loads(text) if text[:1] == "{" else load_yaml(path, text, budget)
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{path} is not complete JSON ({str(error)[:80]}); save it again"
-        ) from error
+        raise UsageError(f"{path} is not valid JSON ({str(error)[:80]}); save it again") from error
     return document if kubernetes.is_nodes(document) else None
 
 
