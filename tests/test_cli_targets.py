@@ -36,6 +36,8 @@ def test_a_word_narrows_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row.split()[:2] for row in rows] == [["gpu", "sm_90"]]
     assert run(["targets", "voodoo"]) == 2
     assert "list all with: ltocompat targets" in capsys.readouterr().err
+    assert run(["targets", "H1000"]) == 2
+    assert "(did you mean h100 or t1000?)" in capsys.readouterr().err
 
 
 def test_the_shell_offers_the_targets_of_the_project_and_every_known_word(

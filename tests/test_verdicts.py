@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rule_cases import spares, strikes
 from rules import image
 
-from ltocompat.commands.advice import ended_trials
+from ltocompat.commands.advice import told_trials
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, together_as_one
 from ltocompat.model.image import (
@@ -241,11 +241,26 @@ def test_a_fragment_is_compiled_whole_where_the_rules_leave_it_open(
 def test_trials_that_ended_early_are_told_beside_the_answer() -> None:
     trials = tried("timed out")
     groups = [replace(group(STRADDLING, registered=False), trials=trials) for _ in range(2)]
-    notes = list(ended_trials(ArtifactSummary("libx.so", groups)))
+    notes = list(told_trials(ArtifactSummary("libx.so", groups)))
     assert [note.message.partition(";")[0] for note in notes] == [
         "libx.so: 2 trials of nvJitLink 13.3.33 ended early: it says so"
     ]
-    assert not list(ended_trials(ArtifactSummary("libx.so", [group(STRADDLING)])))
+    assert not list(told_trials(ArtifactSummary("libx.so", [group(STRADDLING)])))
+
+
+def test_trials_that_worked_are_told_by_linker_and_architecture() -> None:
+    groups = [
+        replace(group(STRADDLING, registered=False, count=2), trials=tried(outcome))
+        for outcome in ("linked", "linked", "accepted", "refused")
+    ]
+    notes = list(told_trials(ArtifactSummary("libx.so", groups)))
+    (arch,) = {arch for _, arch in tried("linked")}
+    (told,) = [note.message.split(": ", 2) for note in notes]
+    assert told[:2] == ["libx.so", "tried"]
+    assert told[2].split(", ") == [
+        f"nvJitLink 13.3.33 linked 4 modules for {arch}",
+        f"nvJitLink 13.3.33 accepted 2 modules for {arch}",
+    ]
 
 
 def parsed(linker: str, gpu: str) -> tuple[Release, SmArch]:

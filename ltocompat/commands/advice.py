@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -9,25 +10,29 @@ from msgspec.structs import replace
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Note
 from ltocompat.model.verdict import Finding, Result
-from ltocompat.model.words import count
+from ltocompat.model.words import count, truncate_list
 
 TRIAL_OPTION = "--trial-link"
 LOAD_OPTION = "--trial-load"
 TIME_OPTION = "--trial-seconds"
 MORE_SECONDS = 600
+_MOST_TOLD = 4  # linkers and architectures
 ASK_LINKER = ", or let nvJitLink decide: "
 """The words behind other things to do."""
 
 
-def ended_trials(summary: ArtifactSummary) -> Iterator[Note]:
-    """A note where trials of an artifact ended before they had an answer."""
-    ended = [
-        (group.count, trial)
-        for group in summary.groups
-        for trial in group.trials.values()
-        if trial.outcome == "timed out"
-    ]
-    ended += [(1, each) for each in summary.link_trials.values() if each.outcome == "timed out"]
+def told_trials(summary: ArtifactSummary) -> Iterator[Note]:
+    """What was tried with an artifact and worked, and what ended before there was an answer."""
+    tried = [(group.count, *pair) for group in summary.groups for pair in group.trials.items()]
+    worked = Counter[tuple[str, str]]()
+    for modules, (_, arch), trial in tried:
+        if trial.worked:
+            worked[f"{trial.subject} {trial.outcome}", arch] += modules
+    if worked:
+        told = [f"{how} {count(n, 'module')} for {arch}" for (how, arch), n in worked.items()]
+        yield Note(f"{summary.path}: tried: {truncate_list(told, _MOST_TOLD)}")
+    tried += [(1, *pair) for pair in summary.link_trials.items()]
+    ended = [(modules, each) for modules, _, each in tried if each.outcome == "timed out"]
     if ended:
         number = count(sum(modules for modules, _ in ended), "trial")
         yield Note(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.commands.advice import ended_trials
+from ltocompat.commands.advice import told_trials
 from ltocompat.commands.check import resolve_targets
 from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.options import AuditOptions, OnError, StrPath, answers, named, public
@@ -302,7 +302,7 @@ def _audited(options: AuditOptions, files: Sequence[StrPath], scope: AuditScope)
             if isinstance(summary, Failure):
                 yield summary
                 continue
-            yield from ended_trials(summary)
+            yield from told_trials(summary)
             package = package_of(summary.path, options.limits)
             known = with_named_variants(summary, policy.variants)
             known = without_provided(known, policy, package)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ltocompat.commands.advice import advising_trials, ended_trials
+from ltocompat.commands.advice import advising_trials, told_trials
 from ltocompat.commands.deployment_target import DeploymentTarget
 from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.options import CheckOptions, OnError, answers, public
@@ -169,7 +169,7 @@ def _results(
                 results += packages.results(summary, shipped=shipped, brought=there)
             # The files of an environment are shown by package; a path names its package itself.
             name = "" if installation is None else str(package or "")
-            file = EvaluatedFile(summary.path, name, results, tuple(ended_trials(summary)))
+            file = EvaluatedFile(summary.path, name, results, tuple(told_trials(summary)))
             if not variants.hold(file, package):
                 yield from _with_names_and_advice(file, options, kept)
         for file in variants.files():
