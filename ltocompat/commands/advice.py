@@ -22,7 +22,7 @@ ASK_LINKER = ", or let nvJitLink decide: "
 
 
 def told_trials(summary: ArtifactSummary) -> Iterator[Note]:
-    """What was tried with an artifact and worked, and what ended before there was an answer."""
+    """Notes on the trials of an artifact that worked, and on those that ended early."""
     tried = [(group.count, *pair) for group in summary.groups for pair in group.trials.items()]
     worked = Counter[tuple[str, str]]()
     for modules, (_, arch), trial in tried:
@@ -49,8 +49,6 @@ def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:
         result: a result for which no trial was made.
         how: how the user has one made.
     """
-    if not any(finding.decided_by_trial for finding in result.findings):
-        return result
     return replace(result, findings=tuple(_advising(finding, how) for finding in result.findings))
 
 
