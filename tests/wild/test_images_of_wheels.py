@@ -42,7 +42,8 @@ def image(wheel: Path, line: str) -> bytes:
                 info.size = member.file_size
                 with archive.open(member) as file:
                     tar.addfile(info, file)
-    config = {"os": "linux", "architecture": "amd64", "config": {"Env": [line] if line else []}}
+    env = ["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute,utility", line]
+    config = {"os": "linux", "architecture": "amd64", "config": {"Env": [*filter(None, env)]}}
     return oci_layout([out.getvalue()], json.loads(json.dumps(config)))
 
 
