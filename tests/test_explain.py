@@ -1018,6 +1018,18 @@ def test_pip_without_a_network_says_nothing_of_builds(network: str, wanted: str)
         explain(f"{text}ERROR: No matching distribution found for {wanted}")
 
 
+@every("words", ["gfx 1032", "gfx90a", "make LLAMA_HIPBLAS=1", "-DGGML_HIP=ON", "AMDGPU_TARGETS="])
+@every("error", ["invalid device function", "no kernel image is available", "shared object file"])
+def test_no_rule_claims_a_build_for_amd(words: str, error: str) -> None:
+    with pytest.raises(Missing, match="AMD's HIP"):
+        explain(f"{words}\nCUDA error: {error}")
+
+
+@every("words", ["HIP_VISIBLE_DEVICES: HSA_OVERRIDE_GFX_VERSION: OLLAMA_DEBUG:INFO", "GGML_HIP=OFF"])
+def test_a_setting_of_another_vendor_that_is_empty_says_nothing(words: str) -> None:
+    assert ids(f"{words}\nCUDA error: no kernel image is available")[0] == "SASS-06"
+
+
 BESIDE = [
     "Make sure that the package matches with the version of CUDA or ROCm installed.",
     "(from versions: 2.9.0, 2.9.0+cu128, 2.9.0+cu130, 2.9.0+rocm6.4, 2.9.0+xpu)",
@@ -1426,13 +1438,84 @@ def test_a_folder_that_people_name_in_words_is_read(lies: str, quote: str, file:
         assert f"LD_LIBRARY_PATH={folder}:" in fix
 
 
-@every("build", ["open-gpu-kernel-modules-570.1.2", "I rebooted, still the same", "built modules"])
+BUILDS = [
+    "open-gpu-kernel-modules-570.1.2",
+    "I rebooted, still the same",
+    "built modules",
+    "on Bazzite",
+    "the driver was updated, but not the kernel module",
+]
+
+
+@every("build", BUILDS)
 @every(
     "error", ["Driver/library version mismatch", "NVRM: API mismatch: the client has the version"]
 )
 def test_a_reboot_is_no_cure_for_two_builds(build: str, error: str) -> None:
     text = f"{build}\nFailed to initialize NVML: {error} 570.1.2, but this kernel module has the "
     assert not (explain(f"{text}version 570.1.3")[0].fix or "").startswith("Reboot")
+
+
+def test_a_mismatch_right_after_the_start_is_of_the_installed_module() -> None:
+    mismatch = "the client has the version 570.1.2, but\nNVRM: this kernel module has the version 5"
+    log = f"[    9.014918] NVRM: API mismatch: {mismatch}50.1.3.\nNVRM: RmInitAdapter failed!"
+    (only,) = explain(log)
+    assert ids(log) == ["ENV-08"]
+    assert "a reboot doesn't help" in (only.cause or "")
+
+
+@every("words", ["找不到指定的模块。", "Das angegebene Modul wurde nicht gefunden.", "Не найден модуль"])
+@every("file", ["cudnn_ops_infer64_8.dll", "cublas64_12.dll", "cudart64_110.dll"])
+def test_a_loader_of_windows_is_read_in_any_language(words: str, file: str) -> None:
+    path = f"C:\\env\\Lib\\site-packages\\torch\\lib\\{file}"
+    error = f'OSError: [WinError 126] {words} Error loading "{path}" or one of its dependencies.'
+    first = explain(error)[0]
+    assert ids(error)[0] == "NJL-10"
+    assert "pip install --force-reinstall" in (first.fix or "")
+
+
+def test_an_artifact_of_julia_gets_no_advice_for_python() -> None:
+    path = f"C:\\Users\\me\\.julia\\artifacts\\{'0f' * 20}\\bin\\cufft64_11.dll"
+    first = explain(f'InitError: could not load library "{path}"')[0]
+    assert "Pkg.instantiate()" in (first.fix or "")
+    assert "pip" not in (first.fix or "")
+
+
+@every("tool", ["uv pip install", "ERROR: ResolutionImpossible", "version solving failed"])
+def test_two_pins_of_a_library_are_compared(tool: str) -> None:
+    pins = "a depends on nvidia-cublas-cu12==12.1.3.1 and b depends on nvidia-cublas-cu12"
+    cause = explain(f"{tool}\n{pins}>=12.4")[0].cause or ""
+    assert "requires ==12.1.3.1, the other >=12.4" in cause
+    same = f"{tool}\n{pins}==12.1.3.1"
+    assert not any("no common" in (of.cause or "") for of in explain(same + "\nerror 209"))
+
+
+@every("number", [20, 21])
+@every("words", ["could not determine kind of name for C.<>", "error: '<>' was not declared"])
+def test_a_name_that_a_header_lost_is_known_to_every_compiler(number: int, words: str) -> None:
+    first = explain(words.replace("<>", f"CU_TARGET_COMPUTE_{number}"))[0]
+    assert "CUDA 11.8 was the last release with" in (first.cause or "")
+
+
+@every("gpu", ["Nvidia GTX 550 ti", "gts 450", "GTX 580"])
+def test_code_for_fermi_is_made_by_a_toolkit_that_had_it(gpu: str) -> None:
+    fix = explain(f"{gpu}, CUDA 9.1\nno kernel image is available for execution")[0].fix or ""
+    assert "arch=compute_20,code=sm_2" in fix
+    assert "cuda-8.0" in fix
+
+
+# What builds the code, an error, and how the tool of the text is told the GPU.
+TOLD = [
+    ("GpuTools(Cuda(NoBinaryForGpu))", "EC_GPU_CUDA_NVCC_ARGS='--fatbin --gpu-architecture=sm_86"),
+    ("cargo build\nNo kernel image for GPU: no kernel image is available", "CUDA_COMPUTE_CAP=86"),
+    ("Building NVCC (Device) object a.cu.o\ninvalid device function 8", '-DCUDA_NVCC_FLAGS="-gen'),
+    ("flash_attn: no kernel image is available", "FLASH_ATTENTION_FORCE_BUILD=TRUE"),
+]
+
+
+@every("told", TOLD)
+def test_the_build_of_the_text_is_told_the_gpu(told: tuple[str, str]) -> None:
+    assert told[1] in (explain(f"compute capability 8.6\n{told[0]}")[0].fix or "")
 
 
 @every("row", facts_rows(HostCompilers))
@@ -1475,6 +1558,7 @@ def test_a_pattern_finds_the_same_without_what_can_not_be_in_a_text(pattern: str
             "[W interface.cpp:47] Warning: Loading nvfuser library failed with: Error in dlopen",
             "only a warning",
         ),
+        ("torch 2.2.1 requires nvidia-nccl-cu12==2.19.3, which is not installed.", "pip's warning"),
     ],
 )
 def test_what_is_not_about_compatibility_says_what_helps(text: str, words: str) -> None:

@@ -114,7 +114,8 @@ def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
 def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
     """How nvcc is told the GPU, the release that the GPU needs, and whether it is ``sm`` itself."""
     arch = values.get("gpu_sm") or _native(values) or "XY"
-    code = f"-gencode arch=compute_{arch},code=sm_{arch}" if arch != "native" else "-arch=native"
+    ptx = "20" if arch == "21" else arch  # no nvcc has compute_21
+    code = f"-gencode arch=compute_{ptx},code=sm_{arch}" if arch != "native" else "-arch=native"
     note = " (XY: compute_cap without the dot)" if arch == "XY" else ""
     found = {"gpu_arch": arch, "gencode": code, "gpu_note": note}
     if values.get("gpu_sm", "") == values.get("sm", "?").rstrip("af"):
