@@ -1025,7 +1025,7 @@ def test_no_rule_claims_a_build_for_amd(words: str, error: str) -> None:
         explain(f"{words}\nCUDA error: {error}")
 
 
-@every("words", ["HIP_VISIBLE_DEVICES: HSA_OVERRIDE_GFX_VERSION: OLLAMA_DEBUG:INFO", "GGML_HIP=OFF"])
+@every("words", ["HIP_VISIBLE_DEVICES: HSA_OVERRIDE_GFX_VERSION: A:1", "GGML_HIP=OFF"])
 def test_a_setting_of_another_vendor_that_is_empty_says_nothing(words: str) -> None:
     assert ids(f"{words}\nCUDA error: no kernel image is available")[0] == "SASS-06"
 
@@ -1464,7 +1464,10 @@ def test_a_mismatch_right_after_the_start_is_of_the_installed_module() -> None:
     assert "a reboot doesn't help" in (only.cause or "")
 
 
-@every("words", ["找不到指定的模块。", "Das angegebene Modul wurde nicht gefunden.", "Не найден модуль"])
+@every(
+    "words",
+    ["找不到指定的模块。", "Das angegebene Modul wurde nicht gefunden.", "Módulo no encontrado"],
+)
 @every("file", ["cudnn_ops_infer64_8.dll", "cublas64_12.dll", "cudart64_110.dll"])
 def test_a_loader_of_windows_is_read_in_any_language(words: str, file: str) -> None:
     path = f"C:\\env\\Lib\\site-packages\\torch\\lib\\{file}"
