@@ -1516,6 +1516,17 @@ TOLD = [
 ]
 
 
+@every(
+    "line",
+    ["thread '<unnamed>' panicked at src/lib.rs", "/root/.cargo/git/checkouts/bindgen_cuda-3"],
+)
+def test_cargo_is_told_the_architecture_by_its_own_variable(line: str) -> None:
+    error = "ptxas a.ptx, line 7; error : Feature 'ldmatrix' requires .target sm_75 or higher"
+    fix = explain(f"compute capability 8.6\n{error}\n{line}")[0].fix or ""
+    assert "CUDA_COMPUTE_CAP=86" in fix
+    assert "CMAKE" not in fix
+
+
 @every("told", TOLD)
 def test_the_build_of_the_text_is_told_the_gpu(told: tuple[str, str]) -> None:
     assert told[1] in (explain(f"compute capability 8.6\n{told[0]}")[0].fix or "")
