@@ -68,6 +68,16 @@ def test_layers_may_have_any_name_of_a_tar(tmp_path: Path, layer: str) -> None:
     assert places(written(tmp_path, docker_archive(layers, layer, "config.json"))) == []
 
 
+@pytest.mark.parametrize("folder", ["opt/app", "opt", "opt/other"])
+def test_an_opaque_folder_has_nothing_of_lower_layers(tmp_path: Path, folder: str) -> None:
+    """OCI image-spec, layer.md: all that lies below the folder of ``.wh..wh..opq`` is removed."""
+    own = f"{folder}/own.cubin"
+    upper = archive({f"{folder}/.wh..wh..opq": b"", own: CUBIN_12_4})
+    left = {f"::/{APP}"} if folder == "opt/other" else set()
+    found = places(written(tmp_path, oci_layout([archive({APP: CUBIN_12_4}), upper])))
+    assert set(found) == {f"::/{own}"} | left
+
+
 @pytest.mark.parametrize("form", [oci_layout, docker_archive])
 @pytest.mark.parametrize(("of_folder", "mtime"), [(True, 0), (False, 1.5), (True, 1.5)])
 def test_pax_headers_and_the_folder_of_all_files_may_come_first(
@@ -583,6 +593,15 @@ def test_what_is_wrong_with_cuda_compat_lies_in_its_library(tmp_path: Path) -> N
     assert (finding.rule, finding.module_count) == ("CMP-02", 2)
     assert str(finding.example) == f"{path}::/{compat}"
     assert [each.path for each in finding.origins] == [f"/{compat}"]
+
+
+def test_what_is_wrong_with_code_beside_cuda_compat_lies_in_the_code(tmp_path: Path) -> None:
+    compat, text = "usr/local/cuda-12.4/compat/libcuda.so.550.54.15", "opt/y.ptx"
+    ptx = (FOLDER / "ptx" / "nvrtc-13.5-compute_80.ptx").read_bytes()
+    path = written(tmp_path, oci_layout([archive({text: ptx, compat: shared("libcuda.so.1")})]))
+    (result,) = (r for r in check(path, "driver=525.60.13,gpu=a100") if r.gpu)
+    (found,) = (each for each in result.findings if each.rule == "PTX-01")
+    assert str(found.example) == f"{path}::/{text}"
 
 
 def test_an_image_of_windows_is_not_held_to_drivers_of_linux(tmp_path: Path) -> None:

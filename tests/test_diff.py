@@ -611,7 +611,10 @@ def test_drivers_rise_for_sass_for_ptx_and_for_single_gpus() -> None:
     assert drivers(old, loads(580, 550, service(90, "sass", 580), ptx_100)) == {
         "sass": "driver-rose"
     }
-    assert drivers(old, loads(525, 545, sass_90, service(100, "ptx", 545))) == {"ptx": None}
+    lower = loads(525, 545, sass_90, service(100, "ptx", 545))
+    assert drivers(old, lower) == {"ptx": None}
+    # A floor is one value, however many GPUs have it.
+    assert [each.count for each in floor_moves(old, lower, (None, None))] == [1]
     # The floor of all stays that of sm_100, but sm_90 needs more than it did.
     late = loads(580, None, sass_90, service(100, "sass", 580))
     assert drivers(late, loads(580, None, service(90, "sass", 570), service(100, "sass", 580))) == {
@@ -721,6 +724,20 @@ def test_objects_that_wait_for_a_device_link_are_linked() -> None:
     )
     (group,) = folded.summary(set()).groups
     assert group.signature.needs_device_link
+
+
+def test_an_object_waits_for_a_link_of_its_own_code_and_not_of_the_file_before() -> None:
+    folded = side()
+    for name in ("x/a.fatbin", "x/b.o"):
+        place = Location(name)
+        image = replace(sass(place, relocatable=True), section="__nv_relfatbin")
+        folded.take(Module(place, "__nv_relfatbin", None, (image,)))
+        if name.endswith(".o"):
+            folded.take(HostBinary(place=place, format="ELF", machine="x86-64", type="object"))
+        folded.take(Artifact(name, 80_000, 1, 1, 0))
+    found = [group.signature for group in folded.summary(set()).groups]
+    assert sorted(each.needs_device_link for each in found) == [False, True]
+    assert not any(each.behind_first for each in found)
 
 
 def test_alike_modules_of_several_files_are_one_group_for_rules() -> None:

@@ -194,6 +194,10 @@ def test_nvlink_leaves_ptx_in_a_file_of_its_own_out_before_hopper(tmp_path: Path
         found = told([wanting, helper], target)
         assert found.get("BLD-10", "ok") == ("fail" if lost else "ok")
     assert told([AXPY, SCALE, first], "nvjitlink=13.5,gpu=sm_80")[""] == "ok"
+    # PTX for the target was left out, too: only a cubin is linked.
+    (result,) = ltocompat.check([AXPY, SCALE, first], "nvlink=13.5,gpu=sm_80", together=True)
+    (left_out,) = (each for each in result.findings if each.rule == "BLD-03")
+    assert "ptxas -c" in left_out.remedy
 
 
 def test_what_another_input_defines_too_is_not_lost_with_what_nvlink_leaves_out(

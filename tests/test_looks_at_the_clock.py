@@ -46,6 +46,7 @@ class Clock(Budget):
 
 FILES: dict[str, Callable[[int], bytes]] = {
     "members of a zip": lambda n: zip_of(*((str(at), FATBIN) for at in range(n))),
+    "folders of a zip": lambda n: zip_of(*((f"{at}/", b"") for at in range(n))),
     "members of an ar": lambda n: ar_of(*((str(at), b"") for at in range(n))),
     "name tables of an ar": lambda n: (
         b"!<arch>\n" + (b"//".ljust(48) + b"0".ljust(10) + b"`\n") * n

@@ -112,6 +112,24 @@ def test_a_promise_of_a_driver_is_held_against_each_kind_of_code(
 
 
 @pytest.mark.parametrize(
+    ("path", "size", "told"),
+    [
+        ("/usr/lib64/libcuda.so", 0, True),
+        ("/usr/lib64/libcuda.so", 9, False),  # cut, which is told as such
+        ("/usr/lib64/libfoo.so", 0, False),
+        ("/opt/stubs/libcuda.so", 0, False),
+    ],
+)
+def test_docker_commit_leaves_empty_files_where_a_driver_was_mounted(
+    path: str, size: int, told: bool
+) -> None:
+    skipped = Skipped(Location("image.tar", (path,)), "it is too short", size)
+    image = some(hosts=(), skipped=(skipped,), package=some(name="image.tar"))
+    found = [*package_promises.driver_in_image.function(image)]
+    assert [each.subject for each in found] == ["empty libcuda"] * told
+
+
+@pytest.mark.parametrize(
     ("more", "binding", "compat", "verdict"),
     [
         (0, True, False, None),

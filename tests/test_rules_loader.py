@@ -296,6 +296,7 @@ def test_another_major_is_no_substitute(tmp_path: Path) -> None:
     environment = Environment(python=sys.executable, nvjitlinks=(copy,))
     found = told(looked(library, environ, environment))
     assert found.keys() == {"NJL-03"}
+    assert found["NJL-03"].startswith("libuser.so needs libnvJitLink.so.12, ")
     assert found["NJL-03"].endswith(refused(library, environ))
 
 

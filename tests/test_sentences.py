@@ -285,6 +285,13 @@ def test_no_requirement_of_an_image_speaks_in_code(
                 assert_is_sentence(Engine().finding_of(ruling), requirement.subject)
 
 
+def test_what_an_open_version_leaves_open_begins_with_what_is_needed() -> None:
+    ltoir = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
+    (result,) = ltocompat.check(ltoir, "nvjitlink=12.1|12.6,gpu=h100")
+    (found,) = [each for each in result.findings if each.rule == "LTO-01"]
+    assert found.message.startswith("LTO-IR made by 12.4 needs nvJitLink >= 12.4; the target's ")
+
+
 def test_a_pair_of_compat_and_driver_reads_as_words() -> None:
     cubin = FOLDER / "cubin" / "nvrtc-12.4-sm_90.cubin"
     (found,) = ltocompat.check(cubin, "driver=525.60.13|550.54.14,compat=12.4,gpu=h100")

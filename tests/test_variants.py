@@ -97,10 +97,11 @@ def versions(*hosts: HostBinary) -> list[str]:
 
 
 SUFFIX = ("lib/libx_cuda{}.so", ("118", "124", "130"), ["11.8", "12.4", "13.0"])
+MIXED = ("lib/libx_cuda{}.so", ("118", "12", "130"), ["11.8", "12", "13.0"])
 FOLDERS = ("x/cu{}/lib/libx.so", ("11", "12", "13"), ["11", "12", "13"])
 
 
-@pytest.mark.parametrize(("shape", "tags", "expected"), [SUFFIX, FOLDERS])
+@pytest.mark.parametrize(("shape", "tags", "expected"), [SUFFIX, MIXED, FOLDERS])
 def test_files_that_differ_in_their_version_of_cuda_are_variants(
     shape: str, tags: tuple[str, ...], expected: list[str]
 ) -> None:
