@@ -42,7 +42,7 @@ from ltocompat.model.verdict import Prose
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
-from ltocompat.rules.clients import Speaker, speaker, typed
+from ltocompat.rules.clients import Speaker, shown, speaker, typed
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
 from ltocompat.rules.literals import literals, places, small
 from ltocompat.rules.message_values import derived, filled
@@ -511,6 +511,21 @@ UNBOUNDED = re.compile(r"(?<!\\)[*+](?!\\)")
 SPEAKERS = [
     row for name in ("clients", "apart") for rows in speakers(name).values() for row in rows
 ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        ("nvidia-cublas-cu12==12.4.5", None),
+        ("nvidia-cublas-cu12==12.4.5 nvidia-cublas-cu12==12.4.5", None),
+        ("nvidia-cublas-cu12==12.4.5 nvidia-cublas-cu13==13.0.1", "nvidia-cublas-cu13"),
+    ],
+)
+def test_a_library_is_there_twice_in_packages_of_two_majors(lines: str, kept: str | None) -> None:
+    values = {"file": "libcublas.so.12", "file_package": "nvidia-cublas-cu12"}
+    found = shown(lines, values | {"package_folder": "nvidia/cublas/lib"})
+    assert found.get("kept") == kept
+    assert ("twice" in found) == (kept is not None)
 
 
 def test_what_clients_say_is_used() -> None:

@@ -300,7 +300,7 @@ def test_a_name_of_bsd_is_the_first_bytes_of_its_member(length: int) -> None:
     assert len(FATBIN) == 1472
     body = b"name".ljust(length, b"\0")[:length] + FATBIN[: len(FATBIN) - length]
     data = b"!<arch>\n" + f"#1/{length}".ljust(48).encode() + b"1472".ljust(10) + b"`\n" + body
-    broken = any("begins with a name of 1473" in reason for reason in told(data))
+    broken = any("begins with a name of" in reason for reason in told(data))
     assert broken == (length > 1472)
 
 

@@ -778,4 +778,6 @@ def test_notes_end_where_one_is_not_whole(notes: list[tuple[int, bytes]], less: 
     whole = [kind for (kind, _), end in zip(notes, ends, strict=True) if end <= len(data)]
     found = Notes.parse(data)
     assert len(found.tools) == whole.count(2000)
+    known = [text for kind, text in notes[: len(whole)] if kind == 1000 and len(text) >= 6]
+    assert found.virtual == (struct.unpack_from("<H", known[-1], 2)[0] if known else None)
     assert found.end == (-(-ends[len(whole) - 1] // 4) * 4 if whole else 0)

@@ -183,6 +183,13 @@ def test_a_system_that_tells_no_cores_has_one(monkeypatch: Patch) -> None:
         assert workers.cores() == cores
 
 
+def test_the_cores_of_this_process_are_those_that_it_may_run_on(monkeypatch: Patch) -> None:
+    """sched_setaffinity(2): 0 is the process that asks; 1 is another one."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(3 if pid == 0 else 64)))
+    monkeypatch.setattr(workers, "_quotas", lambda: ())
+    assert workers.cores() == 3
+
+
 def test_a_draft_says_why_the_first_trial_was_not_made() -> None:
     failures = [Failure("missing", text) for text in ("first", "second")]
     drafting = some(summaries=lambda _: failures, missing="")

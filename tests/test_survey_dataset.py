@@ -27,6 +27,7 @@ from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, arrow_sche
 from ltocompat.commands.survey.read_package import ImageGroups
 from ltocompat.commands.survey.sources import of_folder
 from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, columns
+from ltocompat.commands.survey.task import TaskOptions, _Task
 from ltocompat.model.errors import LimitExceeded, UnreadableInput, UsageError
 
 TARGETS = ("driver=535.104.05,gpu=a100+h100", "driver=580.65.06,gpu=h100+rtx5090")
@@ -131,7 +132,7 @@ def test_no_row_says_where_the_files_lay(dataset: Dataset) -> None:
 def test_a_folder_is_surveyed_from_its_largest_package_on_and_equal_files_once(
     tmp_path: Path,
 ) -> None:
-    for name, size in {"a": 10, "b/c": 3000, "d": 200, "e/f": 3000}.items():
+    for name, size in {"a": 10, "b/c": 3000, "d": 200, "c": 3000}.items():
         path = tmp_path / f"{name}-1.0-py3-none-any.whl"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x" * size)
@@ -139,6 +140,15 @@ def test_a_folder_is_surveyed_from_its_largest_package_on_and_equal_files_once(
     (tmp_path / "g-1.0-py3-none-any.whl").mkdir()
     found = [os.path.relpath(each.source, tmp_path) for each in of_folder(str(tmp_path))]
     assert [name.split("-")[0] for name in found] == ["b/c", "d", "a"]
+
+
+def test_a_worker_of_another_ltocompat_says_that_it_is_the_worker(tmp_path: Path) -> None:
+    path = tmp_path / "a-1.0-py3-none-any.whl"
+    path.write_bytes(b"x")
+    (distribution,) = of_folder(str(tmp_path))
+    (error,) = _Task(distribution, TaskOptions("another")).rows().errors
+    assert error.step == "worker"
+    assert error.reason.startswith("the worker has ltocompat ")
 
 
 def test_a_second_run_over_the_same_adds_nothing(tmp_path: Path) -> None:

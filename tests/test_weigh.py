@@ -250,6 +250,7 @@ def test_advice_is_no_finding_and_an_unreadable_place_is(
     assert run(["inspect", "--weigh", str(FOLDER / "fatbin" / "nvcc-13.0-none.fatbin")]) == 0
     assert run(["inspect", "--weigh", str(FOLDER / "broken" / "lz4-garbage.fatbin")]) == 3
     assert run(["inspect", "--weigh", "gone.so"]) == 3
+    assert weight(FOLDER / "broken" / "lz4-garbage.fatbin").skipped == 1
     capsys.readouterr()
 
 

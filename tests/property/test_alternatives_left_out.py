@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ltocompat.rules.literals import literals, places, small
+from ltocompat.rules.literals import likely_in, literals, places, small
 
 ATOMS = (
     "a",
@@ -62,3 +62,8 @@ def test_a_pattern_finds_the_same_without_them(pattern: str, text: str) -> None:
     found = [*re.finditer(pattern, text, re.ASCII)]
     assert [match.span() for match in places(pattern, text)] == [match.span() for match in found]
     assert not found or any(string in small(text) for string in literals(pattern))
+
+
+def test_a_text_without_the_words_of_any_alternative_is_not_searched() -> None:
+    assert likely_in("all is well", "(?:cannot|can't) open|version \\d+") is None
+    assert likely_in("It CANNOT open x", "(?:cannot|can't) open|version \\d+") is not None
