@@ -726,6 +726,18 @@ def test_objects_that_wait_for_a_device_link_are_linked() -> None:
     assert group.signature.needs_device_link
 
 
+def test_linkers_read_the_first_region_of_an_object_alone() -> None:
+    folded, place = side(), Location("x.o")
+    regions = [place.at(64), place.at(640), place.at(6400)]
+    for region in regions:
+        image = replace(sass(region, relocatable=True), section="__nv_relfatbin")
+        folded.take(Module(region, "__nv_relfatbin", None, (image,)))
+    folded.take(HostBinary(place=place, format="ELF", machine="x86-64", type="object"))
+    groups = folded.summary(set()).groups
+    found = {each.signature.behind_first: (each.count, list(each.places)) for each in groups}
+    assert found == {False: (1, regions[:1]), True: (2, regions[1:])}
+
+
 def test_an_object_waits_for_a_link_of_its_own_code_and_not_of_the_file_before() -> None:
     folded = side()
     for name in ("x/a.fatbin", "x/b.o"):

@@ -52,6 +52,7 @@ from ltocompat.files.first_bytes import (
 from ltocompat.files.images.cubin import _records as attributes_of
 from ltocompat.files.images.cubin import first_value
 from ltocompat.files.objects import read_host
+from ltocompat.files.objects.coff import read_sections
 from ltocompat.files.objects.elf_host import read_elf
 from ltocompat.files.objects.pe import read_pe
 from ltocompat.model.arch import ArchForm
@@ -374,6 +375,19 @@ def test_a_section_ends_with_its_file_at_most(size: int) -> None:
     assert host is not None
     assert [s.size for s in host.sections if s.name == ".data"] == [16]
     assert any("reaches outside" in problem for problem in host.problems) == (size > 16)
+
+
+@pytest.mark.parametrize(
+    ("traits", "size", "lost"),
+    [(0x40, 16, True), (0x40, 0, False), (0x80, 16, False), (0x20, 16, False)],
+)
+def test_a_section_of_data_has_its_bytes_in_the_file(traits: int, size: int, lost: bool) -> None:
+    """PE Format, section flags: 0x40 is initialized data, 0x80 is zeros, 0x20 is code."""
+    row = struct.pack("<8sIIIIIIHHI", b".nv_fat", 0, 0, size, 0, 0, 0, 0, 0, traits)
+    problems: list[str] = []
+    (found,) = read_sections(ByteView.of(row), Budget(), (0, 1), None, problems)
+    assert found.size == 0
+    assert problems == ["section '.nv_fat' of 16 bytes isn't in the file"] * lost
 
 
 # First bytes
