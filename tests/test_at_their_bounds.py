@@ -54,7 +54,7 @@ from ltocompat.files.images import tileir
 from ltocompat.files.inside import open_inside
 from ltocompat.files.objects.ptx_texts import ptx_texts
 from ltocompat.files.objects.relocations import RelocationTable, relocations_at
-from ltocompat.files.output import _overwrite, replaced
+from ltocompat.files.output import _overwrite, _Part, replaced
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import LtocompatError, Malformed, UnreadableInput, UsageError
 from ltocompat.model.image import Compression, ImageKind, Module, Skipped
@@ -715,3 +715,17 @@ def test_a_file_that_is_busy_gets_the_contents_and_nothing_else_does(
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
         ("x", "new" if given else "old")
     ] * there
+
+
+def test_a_descriptor_of_0_is_closed_as_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """open(2) gives the lowest free number, which is 0 where standard input is closed."""
+    part = _Part(str(tmp_path / "x"))
+    part.close()
+    closed: list[int] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "close", closed.append)
+        for part.fd in (0, -1):
+            part.close()
+    assert closed == [0]
