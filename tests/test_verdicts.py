@@ -25,6 +25,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.trial_answer import TrialOutcome, Trials, link_key
 from ltocompat.model.verdict import Result, Verdict, worst
 from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.scan.summarize import _regrouped
 from ltocompat.targets import parse
 from ltocompat.targets.linkers import Tool
 from ltocompat.trial.try_links import _LinkJob, _plan
@@ -354,3 +355,25 @@ def test_a_linker_that_is_only_loaded_leaves_no_link_open() -> None:
     assert open_.not_judged == ("link",)
     (failed,) = results(idle, other)
     assert failed.verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("soname", "narrowed"), [("libcusparse.so.12", True), ("libx.so.1", False)]
+)
+def test_only_nvidia_makes_all_code_of_a_library_with_one_release(
+    soname: str, narrowed: bool
+) -> None:
+    """Others link LTO-IR that another build wrote beside SASS of their own."""
+    linker = CudaLibrary("libnvJitLink", "needed", "libnvJitLink.so.12", None, "DT_NEEDED")
+    host = HostBinary(
+        place=PLACE,
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        soname=soname,
+        libraries=(linker,),
+    )
+    inner = group(sass("90", "12.4"), ltoir("90", "12.4", "12.5"))
+    (found,) = _regrouped({(): inner}, host).values()
+    (maker,) = found.signature.images[1].made_by
+    assert (maker.releases == (Release(12, 4),)) == narrowed
