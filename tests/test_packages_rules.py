@@ -485,6 +485,9 @@ def test_an_empty_package_is_no_dependency(
         (["nvidia-cusparse-cu12==12.0.0.76"], None),
         (["nvidia-cusparse-cu12>=12.1.2.141"], FAIL),  # jax 0.4.18 [cuda12_pip]; 0.4.19 mends it
         (["nvidia-cusparse-cu12>=12.1.2.141", "nvidia-nvjitlink-cu12>=12.2"], None),
+        # tensorflow 2.20 [and-cuda]; no cuda-toolkit pins 12.5.1.3, which is of CUDA 12.5.1
+        (["nvidia-cusparse-cu12>=12.5.1.3,<13", "nvidia-nvjitlink-cu12>=12.5.82,<13"], None),
+        (["nvidia-cusparse-cu12>=12.5.1.3,<13", "nvidia-nvjitlink-cu12>=12.4,<13"], FAIL),
         (["nvidia-cusparse-cu12>=11,<13"], None),
         (["nvidia-cublas-cu12==12.4.5.8", "nvidia-nvjitlink-cu12"], None),
         (["cuda-toolkit[cusparse]==12.4.1"], FAIL),
