@@ -12,7 +12,13 @@ import sys
 from ltocompat.facts import linker_wheels, rows
 from ltocompat.facts.toolkits import ToolkitPin
 
-PACKAGES = ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12", "cuda-toolkit")
+LIBRARIES = {
+    pin.package
+    for pin in rows(ToolkitPin)
+    if pin.part in ("cufft", "cusolver", "cusparse") and not pin.package.endswith("-cu11")
+}
+"""Their releases date what a package requires, and a missing one is judged as the next."""
+PACKAGES = ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12", "cuda-toolkit", *sorted(LIBRARIES))
 
 
 def published(package: str) -> list[str]:
@@ -24,9 +30,10 @@ def published(package: str) -> list[str]:
 
 
 def missing(package: str, versions: list[str]) -> list[str]:
-    """The versions of a package that stand in no table of nvJitLinks, or of toolkits."""
+    """The versions of a package that stand in no table of nvJitLinks, of toolkits or their pins."""
     known = {w.version for w in linker_wheels("nvjitlink") if w.package == package}
     known |= {pin.toolkit for pin in rows(ToolkitPin) if package == "cuda-toolkit"}
+    known |= {pin.specifier.strip("=.*") for pin in rows(ToolkitPin) if pin.package == package}
     return [version for version in versions if version not in known]
 
 
