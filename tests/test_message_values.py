@@ -138,6 +138,12 @@ def test_a_value_follows_from_those_of_the_text(
         ("driver is new enough", {"smi": "12.9"}, False),
         ("removed", {"symbol": "tex1Dfetch"}, True),
         ("removed", {"symbol": "cuGetProcAddress_v2"}, False),
+        # Majors are numbers: a driver of CUDA 9.1 is older than libcudart.so.11.0.
+        ("file is newer than the driver", {"major": "11", "smi": "9.1"}, True),
+        ("file is newer than the driver", {"major": "12", "smi": "11.4"}, True),
+        ("file is newer than the driver", {"major": "12", "smi": "12.0"}, False),
+        ("file is newer than the driver", {"major": "9", "smi": "10.2"}, False),
+        ("file is newer than the driver", {"major": "12"}, False),
     ],
 )
 def test_a_condition_holds_from_its_bound_on(condition: str, values: Values, holds: bool) -> None:

@@ -432,7 +432,7 @@ const CONDITIONS = {
     order(sm_first || "99.9", build || "0.0") <= 0 && order(build || "0.0", sm_last || "99.9") <= 0,
   "driver is older than PyTorch": ({ driver_own_branch, torch }) =>
     Number(driver_own_branch || 999) < neededBranch(torch || "0.0"),
-  "file is newer than the driver": ({ major, driver_major }) => major > (driver_major || "9"),
+  "file is newer than the driver": ({ major, driver_major }) => Number(major) > Number(driver_major || 99),
   "names no driver": (values) => !("driver" in values) && !("driver_cuda" in values),
   "driver reads Zstandard": (values) => "driver" in values && order(`${values.driver}.0`, "550.54") >= 0,
   "may be Zstandard": (values) =>

@@ -348,7 +348,7 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "another nvcc is used": lambda of: (
         _release(of, "sm_first", "99.9") <= _release(of, "build") <= _release(of, "sm_last", "99.9")
     ),
-    "file is newer than the driver": lambda of: of["major"] > of.get("driver_major", "9"),
+    "file is newer than the driver": lambda of: int(of["major"]) > int(of.get("driver_major", 99)),
     "names no driver": lambda of: "driver" not in of and "driver_cuda" not in of,
 }
 """The conditions that a row of messages may name in its ``when``."""
