@@ -790,7 +790,7 @@ def test_a_fix_has_lines_of_no_ecosystem_that_the_text_does_not_prove(language: 
     ("text", "left"),
     [
         ("unset X, and pip install y, and its folder in X; or take B.", "unset X; or take B."),
-        ("pip install y. Else z has to run; restart.", "z has to run; restart."),
+        ("pip install y. Otherwise, z has to run; restart.", "z has to run; restart."),
         ("Update z, or pip install y (W: w); run v.", "Update z; run v."),
         (
             "Get it (pip install y; Ubuntu: sudo apt), then go on.",

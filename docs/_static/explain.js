@@ -400,7 +400,7 @@ function derived(values) {
   const native = build && !("no_native" in found) && order(build, "11.6") >= 0 && order(found.cmake || "3.24", "3.24") >= 0;
   found.gpu_arch = found.gpu_sm || (native ? "native" : "XY");
   found.gencode = found.gpu_arch === "native" ? "-arch=native" : `-gencode arch=compute_${found.gpu_arch === "21" ? "20" : found.gpu_arch},code=sm_${found.gpu_arch}`;
-  found.gpu_note = found.gpu_arch === "XY" ? " (XY: compute_cap without the dot)" : "";
+  found.gpu_note = found.gpu_arch === "XY" ? " (XY stands for the compute capability without the dot)" : "";
   if (build && found.gpu_sm_first && order(build, found.gpu_sm_first) < 0) found.gpu_needs = found.gpu_sm_first;
   else if (build && found.gpu_sm_last && order(build, found.gpu_sm_last) > 0) found.gpu_needs = found.gpu_sm_last;
   const major = found.major || (found.builtins ?? found.ptx_cuda ?? "").split(".")[0];

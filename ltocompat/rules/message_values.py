@@ -116,7 +116,7 @@ def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
     arch = values.get("gpu_sm") or _native(values) or "XY"
     ptx = "20" if arch == "21" else arch  # no nvcc has compute_21
     code = f"-gencode arch=compute_{ptx},code=sm_{arch}" if arch != "native" else "-arch=native"
-    note = " (XY: compute_cap without the dot)" if arch == "XY" else ""
+    note = " (XY stands for the compute capability without the dot)" if arch == "XY" else ""
     found = {"gpu_arch": arch, "gencode": code, "gpu_note": note}
     if values.get("gpu_sm", "") == values.get("sm", "?").rstrip("af"):
         found["same_gpu"] = ""
@@ -380,7 +380,7 @@ _ASIDE = re.compile(r" ?(?<!\$)\(((?:[^()]|\([^()]*\))*)\)")
 _PARTED = r"; (?:or )?|, or |, and |\. (?=[A-Z])"
 _WHOLE = r"""\((?:[^()]|\([^()]*\))*\)|(?<=[ =(])'[^']*'|(?<=[ =(])"[^"]*\""""
 _CLAUSE = re.compile(rf"((?:{_WHOLE}|(?!{_PARTED})(?:.|\n))+)({_PARTED}|$)")
-_LEADS = re.compile(r"^(?:[Ee]lse|[Oo]r|[Tt]hen|and),? ")
+_LEADS = re.compile(r"^(?:[Ee]lse|[Oo]therwise|[Oo]r|[Tt]hen|and),? ")
 
 
 def _own(text: str, alien: str) -> str:
