@@ -11,7 +11,6 @@ import functools
 import importlib
 import pkgutil
 import re
-import warnings
 from typing import Any
 
 from ltocompat.model.version import VERSION
@@ -28,19 +27,12 @@ def _stub() -> str:
 @functools.cache
 def _modules() -> dict[str, str]:
     """The module of each public name; functions that take options are in that of their name."""
-    verbs = re.findall(r"(?m)(?<!\)\n)^def (\w+)", _stub())
+    verbs = re.findall(r"(?m)^def (\w+)", _stub())
     return {name: f"ltocompat.commands.{name}" for name in verbs} | {
         name: module
         for module, names in re.findall(r"(?m)^from (\S+) import (\([^)]*\)|.*)$", _stub())
         for name in re.findall(r" as (\w+)", names)
     }
-
-
-@functools.cache
-def _old_names() -> dict[str, str]:
-    """A sentence, which has the name of today, for each name that a later release drops."""
-    found = re.findall(r'(?m)^@deprecated\("(.*)"\)\n(?:def|class) (\w+)', _stub())
-    return {old: sentence for sentence, old in found}
 
 
 def __dir__() -> list[str]:
@@ -52,9 +44,6 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     if name == "__all__":
         return __dir__()
-    if sentence := _old_names().get(name):
-        warnings.warn(sentence, DeprecationWarning, stacklevel=2)
-        name = sentence.split()[2].removeprefix("ltocompat.")
     if name.startswith("__") or name not in _modules():
         raise AttributeError(f"module 'ltocompat' has no attribute {name!r}")
     value = getattr(importlib.import_module(_modules()[name]), name)

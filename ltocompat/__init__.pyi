@@ -1,9 +1,7 @@
-# The public names, and the module of each: __init__.py reads them here. Those at the end warn.
+# The public names, and the module of each: __init__.py reads them here.
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
-
-from typing_extensions import deprecated
 
 from ltocompat.commands.architectures import (
     Architectures as Architectures,
@@ -293,15 +291,3 @@ def weigh(
 ) -> Iterator[Weight]: ...
 
 # So far.
-
-@deprecated("ltocompat.made_by is ltocompat.producer now; a later release drops it")
-def made_by(source: Source, *, limits: Limits = ...) -> tuple[Producer, ...]: ...
-
-@deprecated("ltocompat.Host is ltocompat.HostBinary now; a later release drops it")
-class Host(HostBinary, frozen=True): ...
-
-@deprecated("ltocompat.Maker is ltocompat.Producer now; a later release drops it")
-class Maker(Producer, frozen=True): ...
-
-@deprecated("ltocompat.Place is ltocompat.Location now; a later release drops it")
-class Place(Location, frozen=True): ...

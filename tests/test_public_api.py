@@ -10,15 +10,12 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
-import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, fields
 from syrupy.assertion import SnapshotAssertion
@@ -31,10 +28,9 @@ STUB = Path(inspect.getfile(ltocompat)).with_suffix(".pyi").read_text("utf-8")
 TYPED = {
     node.name: f"({ast.unparse(node.args)}) -> {ast.unparse(node.returns or node)}"
     for node in ast.parse(STUB).body
-    if isinstance(node, ast.FunctionDef) and not node.decorator_list
+    if isinstance(node, ast.FunctionDef)
 }
 """Functions that are made of options: their types stand in the stub."""
-OLD = re.findall(r"@deprecated.*\n(?:def|class) (\w+)", STUB)
 SIMPLE = (str, int, bool, type(None))
 ROOT = Path(__file__).parents[1]
 CHANGELOG = ROOT / "docs" / "CHANGELOG.md"
@@ -91,9 +87,7 @@ def flags(command: click.Command, path: str) -> Iterator[str]:
 
 
 def test_the_public_interface_is_as_it_was_committed(snapshot: SnapshotAssertion) -> None:
-    assert "\n".join((*public_names(), *(f"{name}, deprecated" for name in OLD))) == snapshot(
-        name="names"
-    )
+    assert "\n".join(public_names()) == snapshot(name="names")
     every = (line for verb in VERBS for line in flags(verb_command(verb), verb))
     assert "\n".join(sorted(every)) == snapshot(name="flags")
     assert "\n".join(sorted(rule_ids())) == snapshot(name="rules")
@@ -137,28 +131,3 @@ def test_what_the_last_release_had_is_there_or_the_changelog_names_it() -> None:
         if not 0 < major == int(tag[1:].partition(".")[0]):  # a new major, or before 1.0
             lost = [name for name in lost if f"`{name.split()[-1]}" not in told]
         assert not lost, tag
-
-
-@pytest.mark.parametrize("name", OLD)
-def test_a_name_that_will_go_warns_and_is_the_new_one(name: str) -> None:
-    with pytest.warns(
-        DeprecationWarning, match=rf"ltocompat\.{name} is ltocompat\.(\w+) now"
-    ) as told:
-        value = getattr(ltocompat, name)
-    assert told[0].filename == __file__
-    assert value is getattr(ltocompat, re.findall(r"ltocompat\.(\w+) now", str(told[0].message))[0])
-    assert name not in dir(ltocompat)
-    assert f"`{name}`" in CHANGELOG.read_text("utf-8")
-
-
-def test_a_flag_that_will_go_says_so_once_and_does_the_same() -> None:
-    words = ["link", "nowhere.ltoir", "--nvjitlink", "12.7", "--arch", "sm_90"]
-    said = []
-    for flag in ("--install-nvjitlink", "--install-linkers"):
-        command = [sys.executable, "-m", "ltocompat", *words, flag]
-        said.append(subprocess.run(command, capture_output=True, text=True, check=False).stderr)
-    told, rest = said[0].split("\n", 1)
-    assert (
-        told == "ltocompat: --install-nvjitlink is --install-linkers now; a later release drops it"
-    )
-    assert rest == said[1]

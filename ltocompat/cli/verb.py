@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
@@ -23,7 +22,6 @@ from ltocompat.commands.options import (
 from ltocompat.model.described import described
 from ltocompat.model.location import refuse_address
 from ltocompat.model.target import THIS_MACHINE
-from ltocompat.report.exit_status import log
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -74,7 +72,7 @@ class _Shown(Struct, frozen=True):
         return self.default is True and self.flags[0].startswith("--no-")
 
     def parameters(self) -> Iterator[click.Parameter]:
-        """The parser of the option; then those of its old spellings, which no help shows."""
+        """The parser of the option; then those of its words, which no help shows."""
         option = self.option
         shown: dict[str, Any] = {
             "metavar": option.metavar or "|".join(option.choices) or None,
@@ -84,18 +82,15 @@ class _Shown(Struct, frozen=True):
         if isinstance(option, Argument):
             yield _Argument(self.name, option.help, nargs=-1 if self.several else 1, **shown)
             return
-        typed: dict[str, Any] = {"multiple": self.several}
+        shown |= {"help": option.help, "envvar": option.env, "multiple": self.several}
         if isinstance(self.default, bool):
             on = self.default and not self.turns_off
-            typed = {"is_flag": True, "default": on, "show_default": on}
+            shown |= {"is_flag": True, "default": on, "show_default": on}
         if DEPLOY_TARGET in self.flags:  # by itself it is this machine
-            typed |= {"is_flag": False, "flag_value": THIS_MACHINE}
+            shown |= {"is_flag": False, "flag_value": THIS_MACHINE}
         if option.within is not None:
-            typed["type"] = _Number(*option.within)
-        shown |= {"help": option.help, "envvar": option.env, **typed}
+            shown["type"] = _Number(*option.within)
         yield click.Option([self.name, *self.flags], **shown)
-        for flag in option.old:
-            yield click.Option([_old_name(flag), flag], hidden=True, **typed)
         for word in option.words:
             decls = [f"{self.name}_{word}", f"{self.flags[0]}-{word}"]
             yield click.Option(decls, hidden=True, is_flag=True)
@@ -252,10 +247,6 @@ def verb(handler: Callable[..., int]) -> Verb:
     def handed(typed: dict[str, Any]) -> dict[str, Any]:
         values, arguments = {}, {}
         for option in shown:
-            for flag in option.option.old:
-                if given := typed[_old_name(flag)]:
-                    log(f"{flag} is {option.flags[0]} now; a later release drops it", sys.stderr)
-                    typed[option.name] = given
             values[option.name] = option.value(typed[option.name])
             for word in option.option.words:
                 if typed[f"{option.name}_{word}"]:
@@ -278,10 +269,6 @@ def verb(handler: Callable[..., int]) -> Verb:
     made_of = Verb(name, callback=handler, params=made, help=inspect.getdoc(handler))
     made_of.handed = handed
     return made_of
-
-
-def _old_name(flag: str) -> str:
-    return flag.lstrip("-").replace("-", "_")
 
 
 def _is_struct(parameter: inspect.Parameter) -> bool:

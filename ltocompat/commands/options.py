@@ -54,7 +54,6 @@ class Option(Struct, frozen=True):
         within: the least and the largest whole number that it takes.
         after: the option that it stands behind in the help; None: the one of the line above it.
         words: values that a flag takes behind ``=``; alone it is true.
-        old: former flags, which no help shows, and which warn until they are dropped.
     """
 
     help: str = ""
@@ -67,7 +66,6 @@ class Option(Struct, frozen=True):
     within: tuple[int, int] | None = None
     after: str | None = None
     words: tuple[str, ...] = ()
-    old: tuple[str, ...] = ()
 
 
 class Argument(Option, frozen=True):
@@ -216,7 +214,6 @@ InstallLinkers = Annotated[
     bool,
     Option(
         "Install the linkers that a trial needs and that are missing.",
-        old=("--install-nvjitlink",),
         env="LTOCOMPAT_INSTALL_LINKERS",
     ),
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -214,13 +213,6 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
     all_kernels: bool = False
     forgiven: str = ""
     origins: tuple[Origin, ...] = ()
-
-    @property
-    def left_to_chance(self) -> bool:
-        """The old name of ``nondeterministic``, which a later release drops."""
-        sentence = "Finding.left_to_chance is Finding.nondeterministic now"
-        warnings.warn(f"{sentence}; a later release drops it", DeprecationWarning, stacklevel=2)
-        return self.nondeterministic
 
     @property
     def is_condition(self) -> bool:
