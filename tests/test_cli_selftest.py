@@ -48,7 +48,7 @@ BEGUN = [
     ),
     SelfTestStep("NVRTC", SelfTestResult.PASSED, "13.0, /lib/libnvrtc.so.13"),
     SelfTestStep(
-        "nvJitLink", SelfTestResult.PASSED, "13.0.88, /lib/libnvJitLink.so.13 (ld.so cache)"
+        "nvJitLink", SelfTestResult.PASSED, "13.0.88, /lib/libnvJitLink.so.13 (ld.so.cache)"
     ),
     SelfTestStep(
         "compile", SelfTestResult.PASSED, "2 translation units, 4,380 bytes", "LTO", SM_90

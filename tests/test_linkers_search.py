@@ -74,7 +74,7 @@ def test_one_row_a_file_however_many_ways_lead_to_it(tmp_path: Path) -> None:
     }
     (linker,) = find(Machine(str(tmp_path), environ))
     assert (linker.path, linker.version, linker.evidence) == (path, "12.4.127", "version.json")
-    ways = "CUDA_HOME, /usr/local/cuda, /usr/local/cuda-12.4, ld.so cache, LD_LIBRARY_PATH"
+    ways = "CUDA_HOME, /usr/local/cuda, /usr/local/cuda-12.4, ld.so.cache, LD_LIBRARY_PATH"
     assert linker.found_via == ways
 
 

@@ -25,7 +25,6 @@ from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.linker import Tool
 from ltocompat.targets.linkers import Machine
-from ltocompat.targets.linkers.ldcache import cached
 from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
 from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
@@ -228,10 +227,9 @@ def _in_parts(machine: Machine) -> None:
     kernel = kernel_driver(machine, Answers())
     user_driver(machine, Loader(machine, machine.python), kernel, Answers(), [])
     compat_folders(machine, None, kernel, [])
-    known = tuple(entry.path for entry in cached(machine) or ())
-    tools, packages = toolkits(machine), wheels(machine)
+    wheels(machine)
     list(picks(machine, {linker.path: linker.version for linker in find(machine)}))
-    compilers(machine, tools, packages, known)
+    compilers(machine, toolkits(machine))
     conda(machine)
     system(machine, wsl2=is_wsl2(machine))
     container(machine)

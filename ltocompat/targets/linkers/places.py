@@ -1,4 +1,4 @@
-"""Places where copies of nvJitLink and nvlink can lie on a machine.
+"""Places where copies of CUDA's linkers, compilers and runtime can lie on a machine.
 
 Layouts: wheels of 12 (``nvidia/nvjitlink/lib``) and 13 (``nvidia/cu13/lib``), on Windows ``bin``
 and ``bin/x86_64``; the rest is what cuda-pathfinder looks at (compatibility.md 10).
@@ -6,6 +6,7 @@ and ``bin/x86_64``; the rest is what cuda-pathfinder looks at (compatibility.md 
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -14,11 +15,11 @@ from contextlib import suppress
 from msgspec import Struct
 
 from ltocompat.model.errors import Malformed
+from ltocompat.model.generic import grouped
 from ltocompat.model.linker import Tool
 from ltocompat.targets.linkers.ldcache import cached_paths
 from ltocompat.targets.linkers.machine import Machine
 
-_LIBRARY = ("libnvJitLink.so*", "nvJitLink_*.dll")
 _PACKAGES = (
     "lib/python3*/site-packages",
     "lib/python3*/dist-packages",
@@ -28,71 +29,96 @@ _PACKAGES = (
     "Lib/site-packages",
 )
 _TOOLKIT_VARIABLE = re.compile(r"CUDA_HOME|CUDA_PATH(_V[0-9]{1,9}_[0-9]{1,9})?")
-_PROGRAM = ("nvlink", "nvlink.exe")
-_CACHED = re.compile(r"/libnvJitLink\.so[^/]*$")
+_NVCC_BEHIND = re.compile(rb"(?<![\w.])/[\w./+-]+/bin/nvcc(?![\w.-])")
+_MOST_SCRIPT = 4096
 
 
 class _Layout(Struct, frozen=True):
-    """Folders in which a linker lies.
+    """Folders in which a library or a program lies.
 
     Attributes:
         names: of its file.
         in_wheels: below a folder of ``nvidia`` in site-packages.
         in_conda: below conda's prefix.
-        conda: how it is said to be reached there.
         in_toolkits: below the root of a toolkit.
     """
 
     names: tuple[str, ...]
     in_wheels: tuple[str, ...] = ("bin",)
     in_conda: tuple[str, ...] = ("bin",)
-    conda: str = "CONDA_PREFIX"
     in_toolkits: tuple[str, ...] = ("bin",)
 
 
+COMPILERS = ("cudart", "nvrtc", "nvvm")
+_OF_COMPILERS = ("lib64", "lib", "targets/*/lib", "nvvm/lib64")
 _LAYOUTS = {
-    Tool.NVLINK: _Layout(_PROGRAM),
+    Tool.NVLINK: _Layout(("nvlink", "nvlink.exe")),
     Tool.NVJITLINK: _Layout(
-        _LIBRARY,
+        ("libnvJitLink.so*", "nvJitLink_*.dll"),
         ("lib", "bin", "bin/x86_64"),
         ("lib", "targets/*/lib", "Library/bin", "Library/bin/x64"),
-        "conda",
         ("lib64", "lib", "targets/*/lib", "bin", "bin/x64", "bin/x86_64"),
     ),
+    **{
+        name: _Layout((f"lib{name}.so*",), ("lib", "nvvm/lib64"), _OF_COMPILERS, _OF_COMPILERS)
+        for name in COMPILERS
+    },
 }
 
 
-def places(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[tuple[str, str]]:
-    """Paths that look like this linker, and how each is reached; the same file may come again."""
-    for root, folders, via in _roots(machine, _LAYOUTS[tool]):
-        patterns = [f"{folder}/{name}" for folder in folders for name in _LAYOUTS[tool].names]
+def places(machine: Machine, name: str) -> Iterator[tuple[str, str]]:
+    """Paths that look like this file, and how each is reached; the same file may come again.
+
+    Args:
+        machine: where to look.
+        name: a ``Tool``, or one of ``COMPILERS``.
+    """
+    layout = _LAYOUTS[name]
+    for root, folders, via in _roots(machine, layout):
+        patterns = [f"{folder}/{file}" for folder in folders for file in layout.names]
         yield from ((path, via) for path in machine.files(root, *patterns))
-    library = tool is Tool.NVJITLINK
-    if library:
-        with suppress(Malformed):  # which the loader's rules tell
-            files = filter(_CACHED.search, cached_paths(machine))
-            yield from ((path, "ld.so cache") for path in files)
+    with suppress(Malformed):  # which the loader's rules tell
+        for path in cached_paths(machine):
+            if fnmatch.fnmatch(os.path.basename(path), layout.names[0]):
+                yield path, "ld.so.cache"
     # Windows looks for libraries in PATH, where Linux has none.
-    listing = (
-        {"LD_LIBRARY_PATH": _LIBRARY[:1], "PATH": _LIBRARY[1:]} if library else {"PATH": _PROGRAM}
-    )
-    for variable, names in listing.items():
+    shared = [file for file in layout.names if ".so" in file]
+    others = [file for file in layout.names if ".so" not in file]
+    for variable, names in (("LD_LIBRARY_PATH", shared), ("PATH", others)):
         for folder in listed_folders(machine, variable):
             yield from ((path, variable) for path in machine.files(folder, *names))
 
 
 def _roots(machine: Machine, layout: _Layout) -> Iterator[tuple[str, Iterable[str], str]]:
-    """Roots of what brings linkers, the folders in each, and how it is reached."""
+    """Roots of what brings CUDA, the folders in each, and how it is reached."""
     in_wheels = [f"nvidia/*/{folder}" for folder in layout.in_wheels]
     for folder in package_folders(machine):
         yield folder, in_wheels, "wheel in site-packages"
     if prefix := machine.environ.get("CONDA_PREFIX"):
-        yield prefix, layout.in_conda, layout.conda
-    for name in sorted(filter(_TOOLKIT_VARIABLE.fullmatch, machine.environ)):
-        if root := machine.environ[name]:
-            yield root, layout.in_toolkits, name
-    for root in machine.files("/usr/local", "cuda", "cuda-*"):
-        yield root, layout.in_toolkits, root
+        yield prefix, layout.in_conda, "conda"
+    for root, reached in toolkit_roots(machine).items():
+        yield root, layout.in_toolkits, ", ".join(reached)
+
+
+def toolkit_roots(machine: Machine) -> dict[str, list[str]]:
+    """The root of each toolkit, and what leads there: CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
+    variables = sorted(filter(_TOOLKIT_VARIABLE.fullmatch, machine.environ))
+    found = [(machine.environ[name], name) for name in variables if machine.environ[name]]
+    nvccs = (os.path.join(folder, "nvcc") for folder in listed_folders(machine, "PATH"))
+    first = next(filter(machine.is_file, nvccs), None)  # only that one runs
+    if first is not None:
+        found.append((_root_of(machine, first), "PATH"))
+    found += [(path, path) for path in machine.files("/usr/local", "cuda", "cuda-*")]
+    return grouped((machine.real(root), way) for root, way in found)
+
+
+def _root_of(machine: Machine, nvcc: str) -> str:
+    """The toolkit of an nvcc; Debian's in /usr/bin is a script that runs the real one."""
+    real = machine.real(nvcc)
+    head = machine.read_bytes(real, _MOST_SCRIPT) or b""
+    if head.startswith(b"#!") and (behind := _NVCC_BEHIND.search(head)):
+        real = machine.real(behind[0].decode("utf-8", "replace"))
+    return os.path.dirname(os.path.dirname(real))
 
 
 def package_folders(machine: Machine) -> list[str]:

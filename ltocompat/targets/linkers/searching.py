@@ -14,7 +14,7 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.linker import Linker, Tool
-from ltocompat.model.location import Location
+from ltocompat.model.location import Location, folders_around
 from ltocompat.model.words import json_object
 from ltocompat.targets.linkers.cache import Cache
 from ltocompat.targets.linkers.identify import identify
@@ -28,24 +28,28 @@ _DEEPEST = 6  # folders between a library and the root of what installed it
 
 
 def _claims(machine: Machine, path: str) -> Iterator[tuple[str, str]]:
-    """The versions that packages around the library at ``path`` give it, with their evidence."""
-    folder = os.path.dirname(path)
-    for _ in range(_DEEPEST):
-        inside = os.path.relpath(path, folder).replace(os.sep, "/")
-        yield from ((version, "dist-info") for version in _of_wheel(machine, folder, inside))
+    """The versions that packages around the nvJitLink at ``path`` give it, with their evidence."""
+    recorded = recorded_versions(machine, path, "nvidia_nvjitlink*")
+    yield from ((version, "dist-info") for version in recorded)
+    for folder, inside in _around(path):
         yield from ((version, "conda-meta") for version in _of_conda(machine, folder, inside))
         yield from ((version, "version.json") for version in _of_toolkit(machine, folder))
-        folder = os.path.dirname(folder)
 
 
-def _of_wheel(machine: Machine, folder: str, inside: str) -> Iterator[str]:
-    """Yield the version in METADATA, where RECORD names the file."""
-    for info in machine.files(folder, "nvidia_nvjitlink*.dist-info"):
-        record = machine.text(os.path.join(info, "RECORD")) or ""
-        if any(line.startswith(f"{inside},") for line in record.splitlines()):
-            version = _METADATA_VERSION.search(machine.text(os.path.join(info, "METADATA")) or "")
-            if version:
-                yield version[1]
+def _around(path: str) -> Iterator[tuple[str, str]]:
+    """The folders around a file, innermost first, and the path of the file inside each."""
+    for folder in folders_around(os.path.dirname(path))[:_DEEPEST]:
+        yield folder, os.path.relpath(path, folder).replace(os.sep, "/")
+
+
+def recorded_versions(machine: Machine, path: str, *wheels: str) -> Iterator[str]:
+    """Yield the version in the METADATA of each wheel of these names whose RECORD has a file."""
+    for folder, inside in _around(path):
+        for info in machine.files(folder, *(f"{wheel}.dist-info" for wheel in wheels)):
+            record = machine.text(os.path.join(info, "RECORD")) or ""
+            if any(line.startswith(f"{inside},") for line in record.splitlines()):
+                metadata = machine.text(os.path.join(info, "METADATA")) or ""
+                yield from _METADATA_VERSION.findall(metadata)[:1]
 
 
 def _of_conda(machine: Machine, folder: str, inside: str) -> Iterator[str]:

@@ -12,7 +12,6 @@ from ltocompat.model.generic import T
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.linker import Linker
 from ltocompat.model.target import System
-from ltocompat.targets.linkers.ldcache import cached_paths
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
@@ -74,13 +73,10 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
             None,
         )
         problems += loader.problems
-    known = all_of("the loader's cache", lambda: cached_paths(machine))
     linkers = all_of("copies of nvJitLink", lambda: find(machine))
     packages = all_of("packages of Python", lambda: wheels(machine))
     found = all_of("toolkits", lambda: toolkits(machine))
-    others = all_of(
-        "copies of NVRTC and libNVVM", lambda: compilers(machine, found, packages, known)
-    )
+    others = all_of("copies of NVRTC and libNVVM", lambda: compilers(machine, found))
     return Environment(
         system=tried("the system", lambda: system(machine, wsl2=wsl2), System()),
         kernel_driver=kernel,

@@ -8,46 +8,23 @@ import re
 from ltocompat.model.environment import Conda, InstalledPackage, Toolkit
 from ltocompat.model.words import json_object
 from ltocompat.targets.linkers.machine import Machine
-from ltocompat.targets.linkers.places import package_folders
+from ltocompat.targets.linkers.places import package_folders, toolkit_roots
 
 _NVCC = re.compile(r"release [0-9]{1,9}\.[0-9]{1,9}, V([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})")
 _HEADER = re.compile(r"^#define\s+CUDA_VERSION\s+([0-9]{4,6})\s*$", re.MULTILINE)
 _TEXT = re.compile(r"CUDA Version ([0-9]{1,9}\.[0-9]{1,9}(?:\.[0-9]{1,9})?)")
 _VERSION = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}(?:\.[0-9]{1,9})?")
-_BEHIND = re.compile(rb"(?<![\w.])/[\w./+-]+/bin/nvcc(?![\w.-])")
-_MOST_SCRIPT = 4096
 _HEADERS = ("include/cuda.h", "targets/x86_64-linux/include/cuda.h", "targets/*/include/cuda.h")
 _PROGRAMS = ("bin/nvcc", "bin/ptxas", "bin/nvlink", "version.json", "version.txt", *_HEADERS)
 
 
 def toolkits(machine: Machine) -> tuple[Toolkit, ...]:
     """Every toolkit once, in the order of CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
-    ways: dict[str, list[str]] = {}
-    for name in ("CUDA_HOME", "CUDA_PATH"):
-        if root := machine.environ.get(name):
-            ways.setdefault(machine.real(root), []).append(name)
-    for folder in machine.environ.get("PATH", "").split(os.pathsep):
-        nvcc = os.path.join(folder, "nvcc")
-        if os.path.isabs(folder) and machine.is_file(nvcc):
-            # Only the first one runs.
-            ways.setdefault(_root_of(machine, nvcc), []).append("PATH")
-            break
-    for path in machine.files("/usr/local", "cuda", "cuda-*"):
-        ways.setdefault(machine.real(path), []).append(path)
     return tuple(
         _described(machine, root, tuple(dict.fromkeys(reached)))
-        for root, reached in ways.items()
+        for root, reached in toolkit_roots(machine).items()
         if machine.files(root, *_PROGRAMS)
     )
-
-
-def _root_of(machine: Machine, nvcc: str) -> str:
-    """The toolkit of an nvcc; Debian's in /usr/bin is a script that runs the real one."""
-    real = machine.real(nvcc)
-    head = machine.read_bytes(real, _MOST_SCRIPT) or b""
-    if head.startswith(b"#!") and (behind := _BEHIND.search(head)):
-        real = machine.real(behind[0].decode("utf-8", "replace"))
-    return os.path.dirname(os.path.dirname(real))
 
 
 def _described(machine: Machine, root: str, reached: tuple[str, ...]) -> Toolkit:
