@@ -83,7 +83,7 @@ def dll(name: str) -> bytes:
         ("libcublas.so.12", "cupy-cuda12x[ctk]", {"PKG-01": OK}),
         ("libcusparse.so.9.2", "nvidia-cusparse-cu12", {"PKG-01": FAIL}),
         ("libcusparse.so.9.2", "numpy", {"PKG-01": UNKNOWN}),
-        ("libcublas.so.12", "libx-core", {"PKG-01": OK}),  # of the same project
+        ("libcublas.so.12", "libx-core", {"PKG-01": UNKNOWN}),  # of the same project
         ("libcublas.so.12", "torch", {"PKG-01": FAIL}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12>=9", {}),
         ("libcudnn.so.9", "nvidia-cudnn-cu12", {"PKG-02": UNDOCUMENTED}),
@@ -157,8 +157,9 @@ def test_an_extra_that_brings_it_is_told(tmp_path: Path) -> None:
     assert (problem.rule, problem.verdict) == ("PKG-01", OK)
     assert problem.remedy.startswith("have users install it with libx[ctk]")
     (problem,) = of(tmp_path, "libnccl.so.2", *requires, extras=["ctk"])
-    assert (problem.rule, problem.verdict) == ("PKG-01", OK)
-    assert problem.remedy == "write Requires-Dist: nvidia-nccl-cu12>=2,<3 in one of the extras"
+    assert (problem.rule, problem.verdict) == ("PKG-01", UNKNOWN)
+    assert problem.message.endswith("nor any other library of CUDA without an extra")
+    assert problem.remedy.startswith("write Requires-Dist: nvidia-nccl-cu12>=2,<3, or tell users")
 
 
 def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path) -> None:

@@ -185,7 +185,6 @@ def not_at_hand(
     there = {other.name for other in others if whole or not other.only_named}
     known = there | library_packages().keys() | {_TOOLKIT, *CONDA.values()}
     environment = _environment(package)
-    project = package.name.partition("-")[0]  # foo-core's own has foo-libs
     found = (
         each.name
         for source in (package, *others)
@@ -194,12 +193,16 @@ def not_at_hand(
         and environment.holds(each.marker)
         and each.name not in known
         and (each.asks or each.name not in without_libraries())
-        and (
-            _MAY_BRING.search("-".join((each.name, *each.asks)))
-            or (each.name.partition("-")[0] == project and len(project) > 2)
-        )
+        and (_MAY_BRING.search("-".join((each.name, *each.asks))) or is_sibling(each.name, package))
     )
     return tuple(dict.fromkeys(found))
+
+
+def is_sibling(name: str, package: Package) -> bool:
+    """Return whether only the name of its project says that a dependency may bring a library."""
+    project = package.name.partition("-")[0]  # foo-core's own has foo-base
+    of_project = name.partition("-")[0] == project and len(project) > 2
+    return of_project and not _MAY_BRING.search(name)
 
 
 def _environment(package: Package) -> MarkerEnvironment:

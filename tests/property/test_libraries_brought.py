@@ -154,6 +154,27 @@ def test_every_library_of_cuda_is_missed_alike(file: str, names: set[str], *, ex
     assume(not any(file in FILES[name] for name in saturated(of_cuda)))
     marker = '; extra == "cuda"' if extra else ""
     shipped = shipping(file, [f"{name}{marker}" for name in sorted(names)])
-    brought_else = Verdict.OK if extra else Verdict.FAIL
-    expected = brought_else if of_cuda else Verdict.UNKNOWN
+    expected = Verdict.FAIL if of_cuda and not extra else Verdict.UNKNOWN
     assert [problem.verdict for problem in dependency_missing.function(shipped)] == [expected]
+
+
+@given(
+    file=st.sampled_from([*WANTED, *NEEDED_COMPILERS]),
+    lines=st.sets(st.sampled_from(["nvidia-nvtx-cu12", "nvidia-nvtx-cu12; extra == 'cuda'"])),
+    more=st.sampled_from(
+        [
+            "numpy",
+            "libx-core",
+            "libx_data>=1",
+            "nvidia-nccl-cu12; extra == 'cuda'",
+            "x; extra == 'a'",
+        ]
+    ),
+)
+def test_a_line_that_promises_no_library_makes_no_ok(file: str, lines: set[str], more: str) -> None:
+    """cutensor-cu13's extra for NCCL brings no cuBLAS; apache-tvm-ffi brings apache-tvm none."""
+    assume(file not in FILES["nvidia-nccl-cu12"])
+    assume(file not in FILES["nvidia-nvtx-cu12"])
+    for requires in (sorted(lines), [*sorted(lines), more]):
+        (problem,) = dependency_missing.function(shipping(file, requires))
+        assert problem.verdict in (Verdict.FAIL, Verdict.UNKNOWN)

@@ -15,7 +15,7 @@ from ltocompat.model.library_name import library_major
 from ltocompat.model.mend import Mend
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import truncate_list
-from ltocompat.packages.resolving import Lead, leads, not_at_hand
+from ltocompat.packages.resolving import Lead, is_sibling, leads, not_at_hand
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules.needed_libraries import (
     NeededLibrary,
@@ -169,7 +169,8 @@ def not_brought(
     by = truncate_list(("torch",) if beside_torch else unknown, 1, link="or")
     may = "has to" if beside_torch else "may"
     told = f"and {{}} {may} come with {by}: the library loads only with a release that has it"
-    return Verdict.OK, told, cure
+    vague = not beside_torch and all(is_sibling(name, shipped.package) for name in unknown)
+    return Verdict.UNKNOWN if vague else Verdict.OK, told, cure
 
 
 def _majors(file: str, shipped: Shipped) -> set[int]:
@@ -191,10 +192,8 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
     # Packages of conda bring CUDA with them, as conda-forge asks.
     if shipped.package.kind is Kind.CONDA or any(lead.extra is None for lead in others):
         return Verdict.FAIL, f"but {nothing} {{}}", ""
-    if others:
-        end = "which no extra installs, although extras install other libraries of CUDA"
-        return Verdict.OK, end, " in one of the extras"
-    end = f"and {nothing} {{}}, nor any other library of CUDA"
+    of_extras = " without an extra" if others else ""
+    end = f"and {nothing} {{}}, nor any other library of CUDA{of_extras}"
     return Verdict.UNKNOWN, end, _OR_TOOLKIT
 
 
