@@ -198,6 +198,8 @@ EXAMPLES = {
     "program-dll-of-another-cuda": "Unable to load DLL 'x64\\yolo_cpp_dll_gpu.dll': not found",
     "tensorrt-dll-missing": "ImportError: DLL load failed while importing tensorrt: The specified "
     "module could not be found.",
+    "package-without-wheel-for-python": "ERROR: Package 'xformers' requires a different Python: "
+    "3.13.1 not in '>=3.9,<3.13'",
     "apt-cuda-unmet": "The following packages have unmet dependencies:\n cuda-12-2 : Depends: "
     "cuda-runtime-12-2 (>= 12.2.0) but it is not going to be installed",
 }
