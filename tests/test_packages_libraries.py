@@ -198,6 +198,28 @@ def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_pa
     assert verdicts == {"PKG-04": OK, "PKG-07": UNKNOWN}
 
 
+@pytest.mark.parametrize(
+    ("for_12", "for_13", "verdict"),
+    [
+        ("libx/libx_cuda12.so", "libx/libx_cuda13.so", OK),
+        ("libx/cu12/x.so", "libx/cu13/x.so", OK),
+        ("libx/old/x.so", "libx/new/x.so", OK),
+        ("libx/engine_cu12.abi3.so", "libx/engine.abi3.so", OK),
+        ("libx/core.so", "libx/core_cuda13.so", OK),
+        ("libx/core.so", "libx/ops.so", FAIL),
+        ("libx/_c.cpython-312-x86_64-linux-gnu.so", "libx/_cc.abi3.so", FAIL),
+        ("libx/core_cu12.so", "libx/ops.so", FAIL),
+    ],
+)
+def test_files_of_two_majors_pass_only_as_variants(
+    tmp_path: Path, for_12: str, for_13: str, verdict: Verdict
+) -> None:
+    """One extension that was built with another CUDA than the rest doesn't load."""
+    members = {for_12: needing("libcublas.so.12"), for_13: needing("libcublas.so.13")}
+    found = told(judged(wheel(tmp_path, members, ["nvidia-cublas-cu12"])))
+    assert found["PKG-04"] is verdict
+
+
 @pytest.mark.parametrize("place", ["/libx.so", "../libx.so", "../../../bin/libx.so"])
 def test_files_outside_of_site_packages_get_no_runpath_to_paste(tmp_path: Path, place: str) -> None:
     """The way from there to site-packages depends on the installation."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.generic import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.library_name import library_major
@@ -39,7 +40,6 @@ _OR_TOOLKIT = ", or tell users to install a CUDA toolkit"
 def missing(shipped: Shipped) -> Iterator[Problem]:
     """PKG-01: libraries that nothing in the metadata brings; one for each package to depend on."""
     found = needed_libraries(shipped)
-    brought = {library.stem for library in found if library.leads}
     seen = set()
     for library in found:
         # Of those that come in other versions PKG-04 speaks.
@@ -48,7 +48,27 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
         if library.always or others or key in seen:
             continue
         seen.add(key)
-        yield _missing(library, shipped, variant=library.stem in brought)
+        yield _missing(library, shipped, variant=_is_variant(library, found))
+
+
+def _is_variant(library: NeededLibrary, found: Sequence[NeededLibrary]) -> bool:
+    """Return whether all files that need a library may be variants of some whose major is brought.
+
+    Such a file names its CUDA, or has the name of such a variant, or that name without its CUDA.
+    """
+    others = {
+        posixpath.basename(host.place.innermost)
+        for other in found
+        if other.stem == library.stem and other.leads
+        for host in other.hosts
+    }
+    paths = [host.place.innermost for host in library.hosts]
+    return bool(others) and all(
+        tagged_path(path)
+        or (name := posixpath.basename(path)) in others
+        or any(tagged_path(o) and o.startswith(name.partition(".")[0]) for o in others)
+        for path in paths
+    )
 
 
 def of_one_cause(found: Sequence[Problem], shipped: Shipped) -> Iterator[Problem]:
@@ -281,7 +301,6 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
     found = needed_libraries(shipped)
     opened_too = opened_libraries(shipped)
     names = Counter(library.stem for library in (*found, *opened_too))
-    brought = {library.stem for library in found if library.leads}
     elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
     seen = set()
     for library in (*found, *(each for each in opened_too if names[each.stem] == 1)):
@@ -290,7 +309,8 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         seen.add(library.packages)
         lead = min(library.leads_to_others, key=lambda lead: lead.extra is not None)
         # What an extra brings decides nothing where the library may come without it.
-        told = library.stem in brought or (lead.extra is not None and elsewhere)
+        variant = _is_variant(library, found)
+        told = variant or (lead.extra is not None and elsewhere)
         does = library.named if library in found else f"{library.first} opens only {library.file}"
         yield Problem(
             Verdict.OK if told else Verdict.FAIL if library in found else Verdict.UNKNOWN,
@@ -299,5 +319,5 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
             lead.line,
             subject=library.stem,
             asked=_asked(library),
-            mend=None if library.stem in brought else _mend(library, shipped, lead),
+            mend=None if variant else _mend(library, shipped, lead),
         )
