@@ -411,7 +411,7 @@ def test_off_a_terminal_a_line_comes_now_and_then(
         if text := capsys.readouterr().err:
             left = second - 1  # half is done: the rest takes as long
             minutes = f"({left / 60:.0f} min left) " if left > 60 else ""
-            assert text == f" 50% of 4.0 MiB {minutes}nvlink 13.5.37\n"
+            assert text == f"ltocompat: 50% of 4.0 MiB {minutes}nvlink 13.5.37\n"
             shown.append(second)
     line.erase()
     assert shown == [5, *range(10, 301, 10)]
@@ -427,7 +427,7 @@ def test_no_size_is_told_of_what_is_done_at_once(
     now[0] += 10
     line(Progress("tiny.ptx", 233, 233))
     line.close()
-    assert capsys.readouterr().err == "done: tiny.ptx\n"
+    assert capsys.readouterr().err == "ltocompat: done: tiny.ptx\n"
 
 
 def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
@@ -442,7 +442,9 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
         now[0] += 10
         watchdog._look()  # noqa: SLF001 - as SIGALRM does
     told = capfd.readouterr()
-    times = re.findall(r" 25% of 4.0 MiB (.*)x\\u2028.deb \(last read\), still at work\n", told.err)
+    times = re.findall(
+        r"ltocompat: 25% of 4.0 MiB (.*)x\\u2028.deb \(last read\), still at work\n", told.err
+    )
     assert times == ["", "", "(2 min left) "]  # three times 30 s
     assert told.out == ""
     line.close()

@@ -1632,3 +1632,35 @@ def test_a_feature_that_the_gpu_lacks_is_not_cured_by_naming_the_gpu() -> None:
             )[0]
             assert first.fix is not None
             assert (f"sm_{sm}" in first.fix) == (sm >= need), (need, sm)
+
+
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "errors.md"
+ERRORS = [
+    (words, row.partition("](")[0].rpartition("[")[2])
+    for row in GUIDE.read_text("utf-8").splitlines()
+    if "](../rules/" in row and row.startswith("|")
+    for words in re.findall(r"[^`,| ][^`,|]*(?=`)|\b\d{2,3}\b", row.split("|")[1])
+]
+
+
+@pytest.mark.parametrize(("text", "rule"), ERRORS)
+def test_every_error_of_the_guide_is_explained_by_the_rule_beside_it(text: str, rule: str) -> None:
+    assert explain(text)[0].id == rule
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("INVALID_INPUT", 3),
+        ("PTX_COMPILE", 4),
+        ("ARCH_MISMATCH", 13),
+        ("OUTDATED_LIBRARY", 14),
+        ("UNRECOGNIZED_ARCH", 16),
+        ("UNSUPPORTED_ARCH", 17),
+        ("LTO_NOT_ENABLED", 18),
+    ],
+)
+def test_nvjitlinks_errors_are_known_as_cuda_bindings_prints_them(name: str, number: int) -> None:
+    """Without ``NVJITLINK_``, and with the number (enum.IntEnum of cuda.bindings.nvjitlink)."""
+    printed = explain(f"cuda.bindings.nvjitlink.nvJitLinkError: ERROR_{name} ({number})")
+    assert printed[0].id == explain(f"NVJITLINK_ERROR_{name}")[0].id

@@ -27,6 +27,7 @@ from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Loss, Result, Route
+from ltocompat.model.words import count
 from ltocompat.packages.reading import owner
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.scan.sources import Source, opened_sources
@@ -129,7 +130,7 @@ def _results(
     if not paths:
         paths, others = _installed_files(installation)
         kinds = "device code of tests, NVIDIA's device runtime"
-        left_out = f"; {others:,} files that nobody runs are left out ({kinds})" if others else ""
+        left_out = f"; without {count(others, 'file')} that nobody runs ({kinds})" if others else ""
         yield Note(f"checking the packages of {installation}{left_out}")
     plain = tuple(target.target for target in targets)
     yield from plain

@@ -119,9 +119,15 @@ class Heading(Struct, frozen=True):
 
 
 class Paragraph(Struct, frozen=True):
-    """A line of its own."""
+    """A line of its own.
+
+    Attributes:
+        parts: its words.
+        indent: columns before each further line, where it is longer than a terminal's line.
+    """
 
     parts: tuple[str, ...]
+    indent: int = 2
 
 
 class Table(Struct, frozen=True):

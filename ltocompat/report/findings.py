@@ -348,7 +348,7 @@ class FindingTally(Struct):
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
         """Yield the findings, the worst verdict first; then notes, where they are wanted."""
         shown, groups = [], list(groups)
-        root = common_folder(path for group in groups for path in group.modules)
+        root = long_root(groups)
         # In the order of ``grouped_findings`` otherwise.
         for group in sorted(
             groups,
@@ -413,7 +413,7 @@ def diagnostic(
         group: the finding.
         cells: what to call the cells that it holds for.
         options: what the reader asked for.
-        root: the folder of all artifacts, which long places leave out.
+        root: the folder of all artifacts, which places leave out.
     """
     finding = group.finding
     word, headline = _word(group), group.headline
@@ -452,7 +452,7 @@ def _where(
     finding = group.finding
     paths = list(group.modules)
     if finding.example or paths[0]:
-        yield (Code(short_place(finding.example or Location(paths[0]), root)),)
+        yield (Code(short_place(_place(group), root)),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
         yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
@@ -472,9 +472,20 @@ def _where(
         yield ("also in ", *_others(paths))
 
 
+def long_root(groups: Sequence[GroupedFinding]) -> str:
+    """The folder that all artifacts share, where a place with it is long; else none."""
+    longest = max((len(str(_place(group))) for group in groups), default=0)
+    paths = (path for group in groups for path in group.modules)
+    return common_folder(paths) if longest > _PLACE else ""
+
+
 def short_place(place: Location, root: str) -> Location:
-    """The place; a long one without the folder that all artifacts share."""
-    return replace(place, path=place.path.removeprefix(root)) if len(str(place)) > _PLACE else place
+    """The place without the folder that all artifacts share."""
+    return replace(place, path=place.path.removeprefix(root))
+
+
+def _place(group: GroupedFinding) -> Location:
+    return group.finding.example or Location(next(iter(group.modules)))
 
 
 def _is_named_after(path: str, package: str) -> bool:

@@ -157,20 +157,17 @@ class ProgressLine:
         self._last = progress
         if not self._overdue():
             return
-        text, path = self._state(progress), escape(progress.path)
         if self._terminal:
-            room = shutil.get_terminal_size().columns - 1 - len(text)
-            text += clip_middle(path, max(room, 8))
+            text = self._line(progress, shutil.get_terminal_size().columns - 1)
             sys.stderr.write("\r" + text.ljust(self._shown))
             self._shown = max(self._shown, len(text))
         else:
-            sys.stderr.write(f"{text}{path}\n")
+            sys.stderr.write(f"{self._line(progress, PIPED)}\n")
         sys.stderr.flush()
 
     def _still_at_work(self) -> None:
         if self._last is not None and self._overdue():
-            state, path = self._state(self._last), escape(self._last.path)
-            line = f"{state}{path} (last read), still at work\n"
+            line = self._line(self._last, PIPED, " (last read), still at work") + "\n"
             with suppress(OSError):  # not through a stream that may be writing just now
                 os.write(2, line.encode("utf-8", "backslashreplace"))
 
@@ -195,6 +192,11 @@ class ProgressLine:
             sys.stderr.flush()
             self._shown = 0
 
+    def _line(self, progress: Progress, width: int, end: str = "") -> str:
+        state = ("" if self._terminal else "ltocompat: ") + self._state(progress)
+        room = max(width - len(state + end), 8)
+        return state + clip_middle(escape(progress.path), room) + end
+
     def _state(self, progress: Progress) -> str:
         if progress.done >= progress.total:
             return "done: "  # a tiny file is done at once: its size tells nothing
@@ -203,4 +205,4 @@ class ProgressLine:
         spent, done = time.monotonic() - self._since, progress.done
         left = spent * (progress.total - done) / done if 1000 * done > progress.total else 0.0
         time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING and percent else ""
-        return f"{percent:3d}% of {binary_size(progress.total)} {time_left}"
+        return f"{percent:{3 * self._terminal}d}% of {binary_size(progress.total)} {time_left}"

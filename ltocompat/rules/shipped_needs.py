@@ -49,7 +49,7 @@ class Need(Struct, frozen=True):
         doubt: what leaves room between the two floors, likewise.
         kind: that of the package.
         tried: trial links were asked, and left that room.
-        named: the metadata ask for it, so that an environment without it lacks it alone.
+        installed: the package is in an environment, whose user writes no metadata.
     """
 
     part: str
@@ -61,7 +61,7 @@ class Need(Struct, frozen=True):
     kind: Kind
     doubt: str = ""
     tried: bool = False
-    named: bool = False
+    installed: bool = False
 
     @property
     def hard(self) -> bool:
@@ -107,7 +107,7 @@ class Need(Struct, frozen=True):
     @property
     def advice(self) -> str:
         """To write or install that; where it may ask too much, what tells."""
-        step = f"install {self.requirement}" if self.named else f"write {self.line}"
+        step = f"install {self.requirement}" if self.installed else f"write {self.line}"
         if self.exact:
             return step
         if not self.tried:
@@ -175,10 +175,8 @@ def _nvrtc(
 
 def needs_of(shipped: Shipped) -> Iterator[Need]:
     """The needs of a package, of each library that it asks for."""
-    alone = replace(shipped, others=())
     for need in filter(None, (need_of(part, shipped) for part in LIBRARIES)):
-        ways = ways_of(need.part, alone) if shipped.in_environment else ()
-        yield replace(need, named=any(admits_right_major(way, need) for way in ways))
+        yield replace(need, installed=shipped.in_environment)
 
 
 def ways_of(part: str, shipped: Shipped) -> tuple[Way, ...]:

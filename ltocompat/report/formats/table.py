@@ -69,7 +69,9 @@ def _write_block(block: Block, stream: Writable, options: Options) -> None:
         case Heading(parts):
             strong = [Styled(part, Style.STRONG) if type(part) is Code else part for part in parts]
             stream.write(_filled(strong, options, following="  "))
-        case Paragraph(parts) | Entry(parts):
+        case Paragraph(parts, indent):
+            stream.write(_filled(parts, options, following=" " * indent))
+        case Entry(parts):
             stream.write(_filled(parts, options, following="  "))
         case Table(columns, rows):
             stream.write(_table(columns, rows, options))

@@ -28,9 +28,10 @@ from ltocompat.report.findings import (
     FindingRecord,
     GroupedFinding,
     grouped_findings,
+    long_root,
     short_place,
 )
-from ltocompat.report.text import common_folder, truncate
+from ltocompat.report.text import truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT, TOO_LARGE
@@ -182,7 +183,7 @@ def _because(
 ) -> Iterator[Block]:
     """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
     first, others = found[0], (every or len(found)) - 1
-    root = common_folder(path for group in found for path in group.modules)
+    root = long_root(found)
     yield Paragraph((opening, *_finding(first, root)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
     todo: tuple[str, ...] = (truncate(". Or ".join(first.remedies)),)

@@ -15,6 +15,7 @@ _INDEX = (Column("rule"), Column("what is wrong", width=20), Column("verdict", w
 
 
 _BEGINNING = 24  # characters of a message by which it is found in a user's line
+_LABEL = 7  # columns of a label and the blank behind it
 
 
 def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
@@ -32,19 +33,21 @@ def _cause(entry: Explained, others: list[Explained], most: int) -> Iterator[Blo
     line = " ".join((entry.line or "").lstrip("> \t").split())
     around = line.find((entry.matched or "")[:_BEGINNING])  # of a long line the part around that
     yield Heading((f"> {excerpt(line, around, most)}",))
-    yield Paragraph((f"Cause: {entry.cause}",))
-    yield Paragraph((f"Fix:   {entry.fix}",))
-    if entry.here is not None:
-        yield Paragraph((f"Here:  {entry.here}",))
-    if entry.at_fault:
-        first, *more = entry.at_fault
-        rest = f"; {len(more)} more: --format json" if more else ""
-        yield Paragraph((f"File:  {first.place}: {first.reason}{rest}",))
-    yield Paragraph(("Check: ", Code(entry.check or "")))
-    yield Paragraph((f"Rule:  {entry.id}; details: ", Code(f"ltocompat explain {entry.id}")))
-    if others:
-        named = "; ".join(f"{other.id} ({other.title})" for other in others)
-        yield Paragraph((f"More:  {named}",))
+    faults = [f"{fault.place}: {fault.reason}" for fault in entry.at_fault]
+    more = f"; {len(faults) - 1} more: --format json" if faults[1:] else ""
+    named = "; ".join(f"{other.id} ({other.title})" for other in others)
+    labelled: tuple[tuple[str, ...], ...] = (
+        ("Cause:", entry.cause or ""),
+        ("Fix:", entry.fix or ""),
+        ("Here:", entry.here or ""),
+        ("File:", f"{faults[0]}{more}" if faults else ""),
+        ("Check:", Code(entry.check or "")),
+        ("Rule:", f"{entry.id}; details: ", Code(f"ltocompat explain {entry.id}")),
+        ("More:", named),
+    )
+    for label, *parts in labelled:
+        if any(parts):
+            yield Paragraph((f"{label:<{_LABEL}}", *parts), _LABEL)
 
 
 def _rule(entry: Explained) -> Iterator[Block]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.slimmed import RemovalReason, Slimmed, Untouched
 from ltocompat.model.verdict import Verdict
-from ltocompat.model.words import count, truncate_list
+from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Column, Entry, Heading, Items, Paragraph, Table
-from ltocompat.report.text import binary_size
+from ltocompat.report.text import binary_size, fold_archs
 
 _TEXTS = {
     RemovalReason.OTHER_GPU: "for GPUs that are not kept",
@@ -25,7 +26,6 @@ _COLUMNS = (
     Column("images", right=True),
     Column("reason", width=20),
 )
-_MOST = 12
 
 
 def blocks(records: Iterable[Slimmed | Failure], _: Options) -> Iterator[Block]:
@@ -59,12 +59,13 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
     if slimmed.code.more_zstd:
         yield Paragraph((_floor(slimmed),))
     if slimmed.lost:
-        texts = [
-            f"{row.arch} ({count(row.lost + row.compiled, 'module')}"
-            + (", served only by PTX)" if not row.lost else ")")
-            for row in slimmed.lost
-        ]
-        yield Paragraph(("GPUs with less code now: ", truncate_list(texts, _MOST)))
+        by_modules = grouped(((row.lost, row.compiled), row.arch) for row in slimmed.lost)
+        texts = (
+            f"{fold_archs(archs)} ({count(lost + compiled, 'module')}"
+            + (")" if lost else ", served only by PTX)")
+            for (lost, compiled), archs in by_modules.items()
+        )
+        yield Paragraph(("GPUs with less code now: ", ", ".join(texts)))
     if slimmed.untouched:
         lines = ((_untouched(row), Code(row.example)) for row in slimmed.untouched)
         yield Items("left as it is", tuple(lines), None)

@@ -241,7 +241,9 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
         return f"write Requires: {library.file}()(64bit), as rpmbuild does by itself"
     lines = _requirements(library, shipped)
     which = ", whichever is for your CUDA" if len(lines) > 1 else ""
-    return f"write Requires-Dist: {' or '.join(lines)}{which}"
+    # Whoever looks at an environment writes no metadata.
+    verb = "install" if shipped.in_environment else "write Requires-Dist:"
+    return f"{verb} {' or '.join(lines)}{which}"
 
 
 def _mend(library: NeededLibrary, shipped: Shipped, lead: Lead | None = None) -> Mend | None:
