@@ -84,9 +84,15 @@ function search(text, rules) {
   ].slice(0, MOST_RESULTS);
 }
 
+const OPTION = /((?<=[\s(]|^)--?[A-Za-z][\w-]{0,40})/;
+
+// An option is not parted from its dashes.
 function element(name, text, parent) {
   const made = document.createElement(name);
-  made.textContent = text;
+  for (const [index, piece] of text.split(OPTION).entries()) {
+    if (index % 2) element("span", "", made).className = "long-option";
+    (index % 2 ? made.lastChild : made).append(piece);
+  }
   parent.append(made);
   return made;
 }
