@@ -1205,10 +1205,13 @@ def told(text: str) -> list[str]:
     return "".join(written).splitlines()
 
 
+MOST_LINES = 13  # of 80 columns, the label's seven left blank in all but its first
+
+
 @every("row", COLLECTED)
-def test_an_answer_fits_twelve_lines_of_a_narrow_terminal(row: dict[str, Any]) -> None:
+def test_an_answer_fits_thirteen_lines_of_a_narrow_terminal(row: dict[str, Any]) -> None:
     lines = told(row["text"])
-    assert len(lines) <= 12
+    assert len(lines) <= MOST_LINES
     assert lines[0].startswith("> ")
     heads = [line.split()[0] for line in lines[1:] if line[:1].isupper()]
     assert heads[:4] == ["Cause:", "Fix:", "Check:", "Rule:"]
@@ -1225,7 +1228,7 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
                     r"[{}]|\?(?!warp_size@)|\[\[|\]\]", filled(sentence, match.values)
                 )
     for text in texts_of_rows().values():
-        assert len(told(text)) <= 12, text
+        assert len(told(text)) <= MOST_LINES, text
 
 
 NOT_OURS = {
