@@ -42,7 +42,7 @@ from ltocompat.model.verdict import Prose
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
-from ltocompat.rules.clients import Speaker, shown, speaker, typed
+from ltocompat.rules.clients import Speaker, shown, speaker
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
 from ltocompat.rules.literals import literals, places, small
 from ltocompat.rules.message_values import derived, filled
@@ -1008,7 +1008,7 @@ OF_LINUX = r"\bfind / |\| grep|(?<!\()python -c '|\b[A-Z_]{4,40}=\w+ pip |pip in
 def test_commands_for_windows_are_those_of_its_shell() -> None:
     """Its cmd has neither single quotes nor variables before a command, and no find and grep."""
     told = [
-        typed(match.message.fix + match.message.check, match.values)
+        match.told(match.message.fix + match.message.check)
         for text in TEXTS
         for match in found_in(text)
         if "Windows" in match.values["system"]

@@ -449,9 +449,9 @@ const CONDITIONS = {
 
 const systemOf = (whole) => searchIndex.explain.speakers.system.find((row) => regex(row.find).test(whole));
 
-function typed(template, values, alien) {
+function told(template, { values, alien, forms }) {
   let sentence = filled(template, values, alien);
-  for (const [pattern, words] of values.system?.typed || []) sentence = sentence.replace(regex(pattern, "g"), words);
+  for (const [pattern, words] of forms) sentence = sentence.replace(regex(pattern, "g"), words);
   return sentence;
 }
 
@@ -470,7 +470,8 @@ function said(whole, flat, place, values, sentences) {
   const ofText = systemOf(whole);
   const around = ecosystem.filter((row) => regex(row.find).test(near));
   const alien = alienTo([ofText, ...(nearest ? [nearest.row] : []), ...around], nearest?.row);
-  const isOwn = !alien || !regex(alien).test(Object.values(nearest?.row.says ?? {}).join(" "));
+  const foreign = [ofText, ...around].some((row) => row.alien.includes("clients"));
+  const isOwn = !foreign || !regex(alien).test(Object.values(nearest?.row.says ?? {}).join(" "));
   const rows = [ofText, isOwn ? nearest?.row : null, built, ...around];
   const majors = [values.driver_major || values.made_major, values.gpu_sm_last && majorOf(values.gpu_sm_last)].filter(Boolean);
   const major = majors.length ? String(Math.min(...majors.map(Number))) : "";
@@ -492,7 +493,7 @@ function said(whole, flat, place, values, sentences) {
   const asked = [...sentences.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   if (alien) asked.push("elsewhere");
   const names = asked.filter((name) => !(name in values));
-  return [known(Object.fromEntries(names.map((name) => [name, all[name] || sentence(name, all)]))), alien];
+  return [known(Object.fromEntries(names.map((name) => [name, all[name] || sentence(name, all)]))), alien, [ofText, ...around].flatMap((row) => row.typed)];
 }
 
 // The pattern of lines that are of no use where all of these speak.
@@ -501,7 +502,7 @@ function alienTo(rows, nearest) {
   const table = Object.values(searchIndex.explain.speakers).flat().filter((row) => row.lines);
   if (!names.has("clients")) {
     const text = Object.values(nearest?.says ?? {}).join(" ");
-    for (const row of table) if (regex(row.lines).test(text)) names.delete(row.name);
+    for (const row of table) if (row.find !== "(?!)" && regex(row.lines).test(text)) names.delete(row.name);
   }
   for (const name of rows.flatMap((row) => [row.name, ...row.along])) names.delete(name);
   return table.filter((row) => names.has(row.name)).map((row) => row.lines).join("|");
@@ -565,8 +566,8 @@ function firstThatHolds(message, found, lines, reading, machine, whole) {
     if (CONDITIONS[message.when || ""](values)) {
       Object.assign(values, { system: systemOf(whole) }, shown(whole, values));
       const sentences = message.cause + message.fix + message.check;
-      const [words, alien] = said(whole, reading.flat, place.index, values, sentences);
-      return { message, values: { ...values, ...words }, alien, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
+      const [words, alien, forms] = said(whole, reading.flat, place.index, values, sentences);
+      return { message, values: { ...values, ...words }, alien, forms, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
     }
   }
   return null;
@@ -649,12 +650,13 @@ function explain(text) {
   }
   const causes = new Map();
   const shared = new Set();
-  for (const { message, values, alien, line } of found) {
+  for (const match of found) {
+    const { message, values, line } = match;
     const { rule } = message;
     if (shared.has(rule) || causes.has(rule)) continue;
     const cause = filled(message.cause, values);
-    const fix = typed(message.fix, values, alien) || values.elsewhere;
-    const check = typed(message.check, values, alien) || "nvidia-smi";
+    const fix = told(message.fix, match) || told("{elsewhere}", match);
+    const check = told(message.check, match) || "nvidia-smi";
     causes.set(rule, { rule, line, cause, fix, check });
     for (const other of message.also || []) shared.add(other);
   }

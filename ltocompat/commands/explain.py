@@ -17,7 +17,6 @@ from ltocompat.model.failure import Failure, Note
 from ltocompat.model.projection import project
 from ltocompat.model.words import excerpt
 from ltocompat.rules import prose
-from ltocompat.rules.clients import typed
 from ltocompat.rules.evidence import patterns
 from ltocompat.rules.literals import places
 from ltocompat.rules.message_values import derived, filled, values_known
@@ -159,8 +158,8 @@ def _of_match(match: Match) -> Explained:
         score=round(len(match.found) / (len(match.found) + _HALF), 3),
         line=match.line,
         cause=filled(match.message.cause, match.values),
-        fix=typed(match.message.fix, match.values, match.alien) or match.values["elsewhere"],
-        check=typed(match.message.check, match.values, match.alien) or "nvidia-smi",
+        fix=match.told(match.message.fix) or match.told("{elsewhere}"),
+        check=match.told(match.message.check) or "nvidia-smi",
         values=match.values,
         also=match.message.also,
     )

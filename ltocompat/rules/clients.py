@@ -29,8 +29,9 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
         find: a pattern of its texts.
         says: sentences of fixes there, by the names of their values.
         source: who documents them.
-        typed: patterns of commands, and how they are typed on that system.
-        lines: a pattern of what only its readers can use of a fix.
+        typed: patterns of commands, and how they are typed there.
+        lines: a pattern of what only its readers can use of a fix; of a row that no text proves,
+            whose pattern is ``(?!)``, what is of no use whatever a client says.
         alien: the names of rows whose lines are of no use to its readers; ``clients`` where
             those of a client named beside it aren't either.
         along: the names of rows whose lines are of use to its readers, too.
@@ -67,8 +68,7 @@ def _index() -> Index:
 @functools.lru_cache(maxsize=2)
 def _near(flat: str) -> Mapping[str, Sequence[Speaker]]:
     """The rows, by kind, that may speak in a text."""
-    known = rows("clients")
-    found = (known[number] for number in sorted(_index().numbers(small(flat))))
+    found = map(rows("clients").__getitem__, sorted(_index().numbers(small(flat))))
     return grouped((row.head, speaker(row)) for row in found)
 
 
@@ -78,20 +78,13 @@ def system_of(flat: str) -> Speaker:
     return next(row for row in _near(flat)["system"] if any(places(row.find, flat)))
 
 
-def typed(template: str, values: Mapping[str, str], alien: str = "") -> str:
-    """A sentence with its values, and its commands as the system of the text takes them."""
-    sentence = filled(template, values, alien)
-    for pattern, words in speaker(_named()[values["system"]]).typed:
-        sentence = compiled(pattern).sub(words, sentence)
-    return sentence
-
-
 def said(
     whole: str, flat: str, place: int, values: Mapping[str, str], sentences: str
-) -> tuple[dict[str, str], str]:
+) -> tuple[dict[str, str], str, list[tuple[str, str]]]:
     """Return what sentences ask for, as it is said where a place of a text is from.
 
-    Beside it a pattern of what no sentence may say there: the lines of other ecosystems.
+    Beside it a pattern of what no sentence may say there (the lines of other ecosystems), and how
+    commands are typed there: as the system takes them, then as the ecosystems do.
 
     The system of the text goes first, then the client nearest to the place, then the ecosystems
     around it in the order of the table. ``with_`` and the name of a CUDA release tells how to build
@@ -112,7 +105,8 @@ def said(
     alien = _alien((system, nearest, *around), nearest)
     names |= {"elsewhere"} if alien else set()
     built = near["source"][0].says if "source" in nearest.says else {}
-    is_own = not alien or not any(places(alien, " ".join(nearest.says.values())))
+    foreign = any("clients" in row.alien for row in (system, *around))
+    is_own = not foreign or not any(places(alien, " ".join(nearest.says.values())))
     layers = (system.says, nearest.says if is_own else {}, built, *(row.says for row in around))
     majors = [values.get("driver_major") or values.get("made_major"), values.get("gpu_sm_last", "")]
     major = min((value.split(".")[0] for value in majors if value), key=int, default="")
@@ -129,20 +123,19 @@ def said(
                 release |= {"packaged": values[name], "dashed": values[name].replace(".", "-")}
             known[asked] = sentence(says, release)
     found = {name: known.get(name) or sentence(name, known) for name in sorted(names)}
-    return {name: words for name, words in found.items() if words}, alien
+    forms = [form for row in (system, *around) for form in row.typed]
+    return {name: words for name, words in found.items() if words}, alien, forms
 
 
 def _alien(speaking: Sequence[Speaker], nearest: Speaker) -> str:
     """The pattern of lines that are of no use where all of these speak."""
     names = {name for row in speaking for name in row.alien}
-    if not names:
-        return ""
-    table = [speaker(row) for name, row in _named().items() if name in names]
+    names -= {name for row in speaking for name in (row.name, *row.along)}
+    foreign = [speaker(_named()[name]) for name in sorted(names - {"clients"})]
     if "clients" not in names:  # what brings a client is of use to who has it
         text = " ".join(nearest.says.values())
-        names -= {row.name for row in table if row.lines and any(places(row.lines, text))}
-    names -= {name for row in speaking for name in (row.name, *row.along)}
-    return "|".join(row.lines for row in table if row.lines and row.name in names)
+        foreign = [row for row in foreign if row.find == "(?!)" or not any(places(row.lines, text))]
+    return "|".join(row.lines for row in foreign if row.lines)
 
 
 def shown(flat: str, values: Mapping[str, str]) -> dict[str, str]:

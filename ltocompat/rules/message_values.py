@@ -376,7 +376,7 @@ def filled(template: str, values: Mapping[str, str], alien: str = "") -> str:
     return _own(sentence + template[end:].format_map(known), alien).lstrip(";, ")
 
 
-_ASIDE = re.compile(r" ?(?<!\$)\(((?:[^()]|\([^()]*\))*)\)")
+_ASIDE = re.compile(r" ?(?<![$\w])\(((?:[^()]|\([^()]*\))*)\)")
 _PARTED = r"; (?:or )?|, or |, and |\. (?=[A-Z])"
 _WHOLE = r"""\((?:[^()]|\([^()]*\))*\)|(?<=[ =(])'[^']*'|(?<=[ =(])"[^"]*\""""
 _CLAUSE = re.compile(rf"((?:{_WHOLE}|(?!{_PARTED})(?:.|\n))+)({_PARTED}|$)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, convert
@@ -17,8 +17,8 @@ from msgspec import Struct, convert
 from ltocompat.model.paste import Paste, Reading
 from ltocompat.rules.clients import said, shown, system_of
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
-from ltocompat.rules.literals import Index, likely_in, places, small
-from ltocompat.rules.message_values import CONDITIONS, derived
+from ltocompat.rules.literals import Index, compiled, likely_in, places, small
+from ltocompat.rules.message_values import CONDITIONS, derived, filled
 from ltocompat.rules.prose import rows
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
@@ -71,6 +71,7 @@ class Match(Struct, frozen=True):
         found: the part of the text that is the message, with single blanks.
         values: what it says, with what the tables make of it.
         alien: a pattern of what no sentence may say to its readers.
+        forms: patterns of commands, and how its readers type them.
     """
 
     message: Message
@@ -78,6 +79,14 @@ class Match(Struct, frozen=True):
     found: str
     values: Mapping[str, str]
     alien: str = ""
+    forms: Sequence[tuple[str, str]] = ()
+
+    def told(self, template: str) -> str:
+        """A sentence with the values, and its commands as the reader of the text types them."""
+        sentence = filled(template, self.values, self.alien)
+        for pattern, words in self.forms:
+            sentence = compiled(pattern).sub(words, sentence)
+        return sentence
 
 
 def messages() -> tuple[Message, ...]:
@@ -195,9 +204,9 @@ def _first_that_holds(
             whole = paste.readings[0].flat
             values |= {"system": system_of(whole).name, **shown(whole, values)}
             sentences = message.cause + message.fix + message.check
-            words, alien = said(whole, reading.flat, place.start(), values, sentences)
+            words, alien, forms = said(whole, reading.flat, place.start(), values, sentences)
             line = paste.line(reading.line_of(place.start()))
-            return Match(message, line, place[0], values | words, alien)
+            return Match(message, line, place[0], values | words, alien, forms)
     return None
 
 
