@@ -58,6 +58,17 @@ def test_a_variable_of_thousands_of_characters_pads_no_row_to_its_length(tmp_pat
     assert long[1] in written("json", REPORT, [found])
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_folder_of_a_list_of_folders_is_cut(tmp_path: Path, width: int) -> None:
+    """The loader asks them in their order."""
+    found = looked_at(machines.nothing, tmp_path)
+    listed = ":".join(f"/opt/vendor{number}/cuda/lib64" for number in range(3))
+    variables = (("LD_LIBRARY_PATH", listed),)
+    found = replace(found, environment=replace(found.environment, variables=variables))
+    text = written("table", REPORT, [found], Options(width=width))
+    assert listed in "".join(text.split())
+
+
 @pytest.mark.parametrize("make", MACHINES, ids=lambda make: make.__name__)
 def test_json_is_as_its_schema_says(make: Callable[[Path], Recorded], tmp_path: Path) -> None:
     value = valid_json(written("json", REPORT, [looked_at(make, tmp_path)]))
