@@ -451,3 +451,23 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
     now[0] += 10
     watchdog._look()  # noqa: SLF001
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("env --python x", "--python is an option of check, explain."),
+        ("check x --require-archs 8.0", "--require-archs is an option of audit. "),
+        ("check x --driver 550", "--deploy-target driver=... is an option of check, audit, "),
+    ],
+)
+def test_an_option_that_a_verb_lacks_is_told_with_those_that_have_it(
+    words: str, told: str, capsys: Captured
+) -> None:
+    assert run(words.split()) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_an_option_that_no_verb_has_is_no_option_of_any(capsys: Captured) -> None:
+    assert run(["check", "x", "--colour"]) == 2
+    assert "is an option of" not in capsys.readouterr().err

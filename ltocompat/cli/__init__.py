@@ -185,6 +185,9 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
     from ltocompat.report.exit_status import USAGE
 
     if isinstance(error, click.ClickException):
+        if isinstance(error, click.NoSuchOption):
+            told = error.message + _where_it_is(error.option_name)
+            error = type(error)(error.option_name, told, error.possibilities, error.ctx)
         error.show()
         failure, code = Failure("usage", error.format_message()), USAGE
     elif isinstance(error, LtocompatError):  # an option has no meaning
@@ -194,6 +197,19 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
     if "--format=json" in arguments or ("--format", "json") in pairwise(arguments):
         write_error(failure)
     return code
+
+
+def _where_it_is(flag: str) -> str:
+    """A sentence about an option that a verb lacks: which have it, or a target's key."""
+    from ltocompat.commands.options import DEPLOY_TARGET
+    from ltocompat.targets.inline import KEYS
+
+    key = flag.lstrip("-")
+    for option, value in ((flag, ""), (DEPLOY_TARGET, f" {key}=..." if key in KEYS else None)):
+        verbs = [name for name in VERBS for it in verb_command(name).params if option in it.opts]
+        if verbs and value is not None:
+            return f" {option}{value} is an option of {', '.join(verbs)}."
+    return ""
 
 
 def _escape_what_a_terminal_lacks() -> None:
