@@ -1445,7 +1445,7 @@ def test_a_form_that_names_windows_gets_its_commands(says: str) -> None:
 @every("words", ["WSL2", "microsoft-standard-WSL2", "wsl --version"])
 def test_the_library_of_windows_driver_comes_first_in_wsl(error: str, words: str) -> None:
     fix = explain(f"Linux 5.15 {words}\n{error}")[0].fix or ""
-    assert "first: export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH" in fix.split(". ")[0]
+    assert "export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH" in fix.split(". ")[0]
 
 
 @every("lies", ["is in", "is located in", "exists in", "are in the folder", "was found in"])
