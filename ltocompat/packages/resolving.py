@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ltocompat.facts import rows
 from ltocompat.facts.libraries import (
@@ -56,23 +56,43 @@ _IS_EXTRA = re.compile(
 STEP = " -> "
 
 
-class Way(Struct, frozen=True):
-    """One way on which a package gets to nvJitLink or NVRTC.
+class Lead(Struct, frozen=True):
+    """A package of NVIDIA's libraries that the metadata of a package lead to.
 
     Attributes:
-        package: the package at its end.
+        package: its name.
         line: the line that it begins with, and what follows: ``Requires-Dist: cuda-toolkit[nvrtc]
             -> nvidia-cuda-nvrtc``.
-        allowed: what it admits.
+        by: the last dependency on it, which is on the package itself or on one that brings it.
         extra: the extra that has to be asked for; None for none.
-        only_limits: it installs nothing, it only says what may be installed.
+        by_chance: it is installed, whether or not the metadata lead there.
     """
 
     package: str
     line: str
-    allowed: Allowed
+    by: Dependency
     extra: str | None = None
-    only_limits: bool = False
+    by_chance: bool = False
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Alternative specifiers on it; empty where another package brings it, with its own."""
+        return self.by.versions if self.by.name == self.package else ()
+
+    @property
+    def only_limits(self) -> bool:
+        """Return whether it installs nothing, and only says what may be installed."""
+        return self.by.only_limits
+
+
+class Way(Lead, frozen=True, kw_only=True):
+    """A lead to nvJitLink or NVRTC.
+
+    Attributes:
+        allowed: what it admits.
+    """
+
+    allowed: Allowed
 
 
 def ways_to(
@@ -90,9 +110,10 @@ def ways_to(
         LimitExceeded: the time is used up.
     """
     found = [
-        way
-        for reached in _walk(package, others, budget or Budget())
-        for way in _ways_of(part, package.kind, reached)
+        Way(**asdict(lead), allowed=admitted)
+        for lead in _leads(package, others, budget)
+        if _is_part(part, package.kind, lead.package)
+        and (admitted := _admitted(part, package.kind, lead)) is not None
     ]
     resolved: dict[str, Allowed | None] = {}
     for other in others:
@@ -108,7 +129,7 @@ def ways_to(
         if way.package in resolved or not there
     ]
     found += [
-        Way(name, f"{name} is installed", exact)
+        Way(name, line := f"{name} is installed", Dependency(name, (), line), allowed=exact)
         for name, exact in resolved.items()
         if exact and _is_part(part, package.kind, name)
     ]
@@ -212,25 +233,6 @@ def _environment(package: Package) -> MarkerEnvironment:
     return MarkerEnvironment.of(system, package.python)
 
 
-class Lead(Struct, frozen=True):
-    """A package of NVIDIA's libraries that the metadata of a package lead to.
-
-    Attributes:
-        package: its name.
-        line: the line that it begins with, and what follows, as in ``Way``.
-        versions: alternative specifiers on it; empty where another package brings it, whose own
-            specifiers are not known.
-        extra: the extra that has to be asked for; None for none.
-        by_chance: it is installed, whether or not the metadata lead there.
-    """
-
-    package: str
-    line: str
-    versions: tuple[str, ...] = ()
-    extra: str | None = None
-    by_chance: bool = False
-
-
 def leads(
     package: Package, others: Sequence[Package] = (), budget: Budget | None = None
 ) -> tuple[Lead, ...]:
@@ -244,49 +246,44 @@ def leads(
     Raises:
         LimitExceeded: the time is used up.
     """
-    of = _conda_leads_of if package.kind is Kind.CONDA else _leads_of
-    found = [lead for reached in _walk(package, others, budget or Budget()) for lead in of(reached)]
+    known = conda_libraries() if package.kind is Kind.CONDA else library_packages()
+    every = _leads(package, others, budget)
+    found = [lead for lead in every if lead.package in known and not lead.only_limits]
     there = [other for other in others if other.name in library_packages()]
-    resolved = grouped((other.name, f"=={other.version}") for other in there)
+    exact = grouped((other.name, f"=={other.version}") for other in there)
+    resolved = {
+        name: Dependency(name, tuple(versions), f"{name} is installed")
+        for name, versions in exact.items()
+    }
     found = [
-        replace(lead, versions=tuple(resolved.get(lead.package, lead.versions)))
+        replace(lead, by=resolved.get(lead.package, lead.by))
         for lead in found
         if lead.package in resolved or not in_environment(package, others)
     ]
-    found += [
-        Lead(name, f"{name} is installed", tuple(versions), by_chance=True)
-        for name, versions in resolved.items()
-    ]
+    found += [Lead(name, by.line, by, by_chance=True) for name, by in resolved.items()]
     return tuple(dict.fromkeys(found))
 
 
-def _leads_of(reached: _Reached) -> Iterator[Lead]:
-    dependency, line, extra = reached.dependency, reached.line, reached.extra
-    if dependency.name in library_packages():
-        yield Lead(dependency.name, line, dependency.versions, extra)
-        found = come_with(dependency.name)
-    elif dependency.name == _TOOLKIT:
-        found = tuple(
-            name
-            for major in _toolkit_majors_in(dependency.versions)
-            for wanted in sorted(dependency.asks)
-            for package in toolkit_packages(major, wanted)
-            for name in (package, *come_with(package))
-        )
-    else:
-        found = ()
-    if not reached.followed:
-        yield from (Lead(name, f"{line}{STEP}{name}", extra=extra) for name in found)
+def _leads(package: Package, others: Sequence[Package], budget: Budget | None) -> Iterator[Lead]:
+    """Yield what the dependencies of a package are, and bring, whatever is installed."""
+    for reached in _walk(package, others, budget or Budget()):
+        dependency, line, extra = reached.dependency, reached.line, reached.extra
+        yield Lead(dependency.name, line, dependency, extra)
+        for name in () if reached.followed else _brought(package.kind, dependency):
+            yield Lead(name, f"{line}{STEP}{name}", dependency, extra)
 
 
-def _conda_leads_of(reached: _Reached) -> Iterator[Lead]:
-    dependency, line = reached.dependency, reached.line
-    if dependency.only_limits:
+def _brought(kind: Kind, dependency: Dependency) -> Iterator[str]:
+    """The packages of NVIDIA's libraries that are installed with a dependency."""
+    if kind is Kind.CONDA:
+        every = dependency.name in _CONDA_METAPACKAGES
+        yield from (*conda_libraries(), *CONDA.values()) if every else ()
         return
-    if dependency.name in conda_libraries():
-        yield Lead(dependency.name, line, dependency.versions)
-    elif dependency.name in _CONDA_METAPACKAGES and not reached.followed:
-        yield from (Lead(name, f"{line}{STEP}{name}") for name in conda_libraries())
+    yield from come_with(dependency.name)
+    for major in _toolkit_majors_in(dependency.versions) if dependency.name == _TOOLKIT else ():
+        for wanted in sorted(dependency.asks):
+            for package in toolkit_packages(major, wanted):
+                yield from (package, *come_with(package))
 
 
 def _toolkit_majors_in(alternatives: tuple[str, ...]) -> Iterator[int]:
@@ -386,33 +383,15 @@ def _extras_that_decide(marker: str) -> frozenset[str] | None:
     return frozenset(normalized(before or behind) for before, behind in found)
 
 
-def _ways_of(part: str, kind: Kind, reached: _Reached) -> Iterator[Way]:
-    """The ways to a part that begin with a dependency."""
-    dependency, line, extra = reached.dependency, reached.line, reached.extra
-    if _is_part(part, kind, dependency.name):
-        admitted = allowed(part, dependency.name, dependency.versions)
-        yield Way(dependency.name, line, admitted, extra, only_limits=dependency.only_limits)
-    elif reached.followed:
-        return
-    elif kind is Kind.CONDA and dependency.name in _CONDA_METAPACKAGES:
-        name = CONDA[part]
-        admitted = allowed_by_metapackage(part, dependency.versions)
-        way = f"{line}{STEP}{name}"
-        yield Way(name, way, admitted, extra, only_limits=dependency.only_limits)
-    elif kind is not Kind.CONDA:
-        for package, admitted in _brought_along(part, dependency).items():
-            yield Way(package, f"{line}{STEP}{package}", admitted, extra)
-
-
-def _brought_along(part: str, dependency: Dependency) -> dict[str, Allowed]:
-    """Return what a dependency on NVIDIA's packages admits of a part, by the package with it."""
-    if dependency.name == _TOOLKIT:
-        return allowed_by_toolkit(part, dependency.versions, dependency.asks)
-    return {
-        name: allowed(part, name, ("",))
-        for name in come_with(dependency.name)
-        if _WHEELS[part].fullmatch(name)
-    }
+def _admitted(part: str, kind: Kind, lead: Lead) -> Allowed | None:
+    """Return the releases of a part that a lead to it admits; None where it leads to none."""
+    if lead.by.name == lead.package:
+        return allowed(part, lead.package, lead.versions)
+    if kind is Kind.CONDA:
+        return allowed_by_metapackage(part, lead.by.versions)
+    if lead.by.name == _TOOLKIT:
+        return allowed_by_toolkit(part, lead.by.versions, lead.by.asks).get(lead.package)
+    return allowed(part, lead.package, ("",))
 
 
 def _is_part(part: str, kind: Kind, name: str) -> bool:

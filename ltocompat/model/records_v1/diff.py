@@ -65,8 +65,6 @@ class Change(Record):
     """
 
     kind: Annotated[str, one_of(*KINDS)]
-    old: tuple[str, ...] | Count | None
-    new: tuple[str, ...] | Count | None
     breaking: BreakingWord | None
     forbidden: bool
 
