@@ -231,7 +231,7 @@ def _ask(child: str, built: Path, texts: Sequence[str], rights: Rights) -> list[
             fields = {"name": "input.cu", "options": [], "want": "ptx"}
             messages = [Message(fields, [text.encode()]) for text in texts]
             answers = compiler.run(messages)
-            return [(a.log.replace("\0", " ").split() or _words(a.code_name))[-1] for a in answers]
+            return [(a.log.replace("\0", " ").split() or _words(a.failure))[-1] for a in answers]
     tool = Tool.NVLINK if child == "nvlink" else Tool.NVJITLINK
     with Pool(built, workers=1, limits=rights.limits, tool=tool) as pool:
         asked = [

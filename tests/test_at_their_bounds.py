@@ -160,7 +160,7 @@ def test_one_floor_of_two_is_higher_at_most(one: _Floor[Release], other: _Floor[
 
 @pytest.mark.parametrize(
     ("signal", "status", "told"),
-    [("SIGSEGV", None, "(SIGSEGV)"), (None, 3, "(3)"), (None, 0, "(0)"), (None, None, "")],
+    [("SIGSEGV", None, "SIGSEGV"), (None, 3, "3"), (None, 0, "0")],
 )
 def test_a_linker_that_ended_its_process_says_how(
     signal: str | None, status: int | None, told: str
@@ -173,7 +173,7 @@ def test_a_linker_that_ended_its_process_says_how(
         release=Release(12, 4),
     )
     text = linker_error(answer, (Release(12, 4), Release(12, 4)))
-    assert text == f"{LinkOutcome.CRASHED} {told}".rstrip()
+    assert text == f"its process ended ({told})"
 
 
 def test_a_matrix_has_rows_of_what_has_device_code(tmp_path: Path) -> None:

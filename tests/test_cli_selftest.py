@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -169,7 +168,9 @@ def test_an_older_driver_is_named_beside_what_it_says() -> None:
         "which is older than nvJitLink 13.5"
     )
     crash = loaded(outcome=LoadOutcome.CRASHED, signal="SIGSEGV")
-    assert driver_error(crash, Release(13, 0), Release(13, 5)) == "load: crashed (SIGSEGV)"
+    assert (
+        driver_error(crash, Release(13, 0), Release(13, 5)) == "load: its process ended (SIGSEGV)"
+    )
     for driver, older in (((13, 4), True), ((13, 5), False), ((13, 6), False)):
         assert ("is older" in driver_error(answer, Release(*driver), Release(13, 5))) == older
 
@@ -183,10 +184,7 @@ def test_a_gpu_that_the_compiler_does_not_know_is_named() -> None:
     assert text.startswith("NVRTC 12.4 does not know sm_120; NVRTC_ERROR_INVALID_OPTION: nvrtc:")
 
 
-@pytest.mark.parametrize("numpy", [True, False], ids=["numpy", "without"])
-def test_wrong_numbers_are_found(numpy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not numpy:
-        monkeypatch.setitem(sys.modules, "numpy", None)
+def test_wrong_numbers_are_found() -> None:
     x, y = array("f", range(COUNT)), array("f", [1.0] * COUNT)
     right = [FACTOR * i + 1 for i in range(COUNT)]
     good = loaded(outcome=LoadOutcome.LOADED, output=struct.pack(f"{COUNT}f", *right))
@@ -195,8 +193,7 @@ def test_wrong_numbers_are_found(numpy: bool, monkeypatch: pytest.MonkeyPatch) -
     bad = loaded(outcome=LoadOutcome.LOADED, output=struct.pack(f"{COUNT}f", *right))
     is_right, text = compared(bad, x, y)
     assert not is_right
-    assert text.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, by ")
-    assert text.endswith(" 22.0")
+    assert text.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, by Python 22.0")
 
 
 @pytest.mark.parametrize("driver", [False, True])
@@ -263,7 +260,9 @@ def test_both_units_are_compiled_for_the_way_that_links_them(
         asked.append((name, options, want))
         assert "__device__" in source
         output = None if name == broken else name.encode()
-        return SimpleNamespace(output=output, log="it is wrong", code_name="NVRTC_ERROR")
+        outcome = LinkOutcome.REFUSED if output is None else LinkOutcome.COMPILED
+        name, log = "NVRTC_ERROR", "it is wrong"
+        return Compiled(outcome=outcome, code=6, code_name=name, log=log, output=output)
 
     release = Release(13, 0)
     compiler: Any = SimpleNamespace(compile=compiled, nvrtc=SimpleNamespace(release=release))

@@ -30,7 +30,7 @@ from ltocompat.trial.link_inputs import (
     of_single_link,
 )
 from ltocompat.trial.link_pool import Pool
-from ltocompat.trial.logs import explain, first_line
+from ltocompat.trial.logs import explain
 from ltocompat.trial.try_links import link_all
 from ltocompat.trial.values import Answer, LinkOutcome, Request
 
@@ -213,15 +213,7 @@ def _reason(
             for image in (input_.plain if way == PLAIN else input_.ltoir or input_.plain)
         ]
         return sharpened(known, images, linker, target).sentence
-    who = "the library" if linker.tool is Tool.NVJITLINK else "nvlink"
-    ended = {
-        LinkOutcome.CRASHED: f"ended its process ({answer.signal or answer.exit_status})",
-        LinkOutcome.TIMED_OUT: "did not finish within its time limit",
-    }
-    if answer.outcome in ended:
-        return f"{who} {ended[answer.outcome]}"
-    reason = first_line(answer.log) or "it gave no reason"
-    return f"{answer.code_name or answer.code}: {reason}"
+    return answer.failure
 
 
 def why_empty(linker: Linker, target: SmArch, inputs: Sequence[LinkInput]) -> str | None:

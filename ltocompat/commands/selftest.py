@@ -46,23 +46,16 @@ FACTOR = 3.0
 
 def compiler_error(done: Compiled, release: Release, target: SmArch) -> str:
     """Why NVRTC did not compile."""
-    text = ": ".join(filter(None, (done.code_name, first_line(done.log))))
     if "--gpu-architecture" in done.log:
-        return f"NVRTC {release} does not know {target}; {text}"
-    return text
+        return f"NVRTC {release} does not know {target}; {done.failure}"
+    return done.failure
 
 
 def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
     """Why nvJitLink did not link; ``releases`` are those of NVRTC and nvJitLink."""
     compiler, linker = releases
     known = explain(answer.log)
-    ended = answer.signal or answer.exit_status
-    if known is not None:
-        text = known.sentence
-    elif answer.code:
-        text = f"{answer.code_name or answer.code}: {first_line(answer.log)}"
-    else:
-        text = f"{answer.outcome}{f' ({ended})' if ended is not None else ''}"
+    text = answer.failure if known is None else known.sentence
     if linker < compiler:
         text += (
             f"; nvJitLink {linker} is older than NVRTC {compiler}, and must be {compiler} or later"
@@ -73,7 +66,7 @@ def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
 def driver_error(answer: LoadAnswer, cuda: Release, linker: Release) -> str:
     """Why a driver that serves ``cuda`` did not load what ``linker`` made."""
     if answer.code is None:
-        return f"{answer.step}: {answer.outcome} ({answer.signal or answer.exit_status})"
+        return f"{answer.step}: {answer.failure}"
     text = f"{answer.step}: {answer.code} ({answer.code_name or 'an unknown error'})"
     if line := first_line(answer.log):
         text += f": {line}"
@@ -87,25 +80,15 @@ def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool
     if answer.output is None:
         return False, f"{answer.outcome}: {answer.code} ({answer.code_name})"
     got = array("f", answer.output)
-    by, wanted = _expected(x, y)
+    wanted = array("f", (FACTOR * number + other for number, other in zip(x, y, strict=True)))
     wrong = [i for i in range(COUNT) if got[i] != wanted[i]]
     if not wrong:
-        return True, f"{COUNT:,} numbers, equal to the results of {by}"
+        return True, f"{COUNT:,} numbers, equal to the results of Python"
     first = wrong[0]
     return False, (
-        f"{len(wrong):,} of {COUNT:,} numbers are wrong; number {first} is {got[first]}, by {by} "
+        f"{len(wrong):,} of {COUNT:,} numbers are wrong; number {first} is {got[first]}, by Python "
         f"{wanted[first]}"
     )
-
-
-def _expected(x: array[float], y: array[float]) -> tuple[str, list[float]]:
-    try:
-        import numpy as np
-    except ImportError:
-        pairs = zip(x, y, strict=True)
-        return "Python", list(array("f", (FACTOR * number + other for number, other in pairs)))
-    values = np.float32(FACTOR) * np.asarray(x) + np.asarray(y)
-    return f"NumPy {np.__version__}", [float(value) for value in values]
 
 
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.

@@ -32,14 +32,13 @@ class LoadedNvrtc(Struct, frozen=True):
 
 
 class Compiled(TrialAnswer, frozen=True, kw_only=True):
-    """The result of compiling one translation unit; its output is PTX or LTO-IR.
+    """The result of compiling one translation unit; its code is an nvrtcResult.
 
-    Its code is an nvrtcResult, and the name of one of a process that ended says how it did.
+    Its output is PTX or LTO-IR.
     """
 
     outcome: LinkOutcome
     step: Step = Step.COMPLETE
-    code_name: str
     confirmed: bool = True
 
 
@@ -75,9 +74,7 @@ class CompilerProcess(ChildPool[Message, Compiled]):
         reply, log = report.reply, str(report.reply.get("printed", ""))
         if "died" in reply:
             ended = self.ended(reply)
-            how = ended["signal"] or f"status {ended['exit_status']}"
-            name = f"its process ended ({how})"
-            return Compiled(outcome=LinkOutcome.CRASHED, code_name=name, log=log)
+            return Compiled(**ended | {"outcome": LinkOutcome(ended["outcome"]), "log": log})
         return Compiled(
             outcome=LinkOutcome.REFUSED if reply["code"] else LinkOutcome.COMPILED,
             code=reply["code"],

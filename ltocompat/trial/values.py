@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.limits import GIB, KIB, MIB
+from ltocompat.trial.logs import first_line
 
 LANDLOCK = "Landlock"
 SECCOMP = "seccomp"
@@ -204,6 +205,15 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
         if self.signal == "SIGXCPU":
             return "the CPU time of all trials was used up"
         return "it used up its time limit"
+
+    @property
+    def failure(self) -> str:
+        """Why it failed: the library's error and the start of its log, or how its process ended."""
+        if self.code:
+            return f"{self.code_name or self.code}: {first_line(self.log) or 'it gave no reason'}"
+        if self.outcome == "crashed":
+            return f"its process ended ({self.why_ended})"
+        return self.why_ended if self.outcome == "timed out" else str(self.outcome)
 
 
 class Answer(TrialAnswer, frozen=True, kw_only=True):
