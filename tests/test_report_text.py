@@ -8,6 +8,7 @@ from report_values import NVLINK, PTXAS, STRADDLING, ltoir, sass
 from ltocompat.model.arch import Release
 from ltocompat.model.image import Compression, Producer, Role
 from ltocompat.model.location import Location
+from ltocompat.model.words import function_name
 from ltocompat.report import Options, Report, writer
 from ltocompat.report.document import Column, Table
 from ltocompat.report.text import (
@@ -17,7 +18,6 @@ from ltocompat.report.text import (
     escape,
     evidence_label,
     first_clauses,
-    function_name,
     makers_label,
 )
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
+import packages_made
 import pytest
 import readme
 from every_case import every
@@ -107,3 +108,27 @@ def test_the_last_step_of_the_start_ends_in_a_green_gate(
         words = shlex.split(line.replace("dist/*.whl", str(wheel)))
         assert words[0] == "ltocompat"
         assert run([word for word in words[1:] if word != "--install-linkers"]) == 0, line
+
+
+EXAMPLE = DOCS / "example"
+
+
+def test_the_package_to_copy_passes_its_gate_and_fails_one_promise_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps of docs/example; pip builds the wheel with hatchling, which needs the network."""
+    text = (EXAMPLE / "README.md").read_text("utf-8")
+    copy, build, *gate = re.findall(r"^ {7}(.+)$", text, re.MULTILINE)
+    assert build == "pip wheel --no-deps -w dist ."
+    library = EXAMPLE / shlex.split(copy)[1]
+    code = {"saxpy/__init__.py": b"", f"saxpy/{library.name}": library.read_bytes()}
+    (tmp_path / "dist").mkdir()
+    packages_made.wheel(tmp_path / "dist", code, name="saxpy")
+    monkeypatch.chdir(tmp_path)
+    policy = (EXAMPLE / "pyproject.toml").read_text("utf-8")
+    more = policy.replace('"l4"]', '"l4", "h100"]')
+    assert more.count("h100") == 2
+    for content, code_of_exit in ((policy, 0), (more, 1)):
+        Path("pyproject.toml").write_text(content, "utf-8")
+        for line in gate:
+            assert run(shlex.split(line)[1:]) == code_of_exit

@@ -26,6 +26,29 @@ def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
     return f"{shown} {link} {rest:,} more" if rest > 0 else shown
 
 
+_MANGLED = re.compile(r"_ZN?K?(?=L?\d)")
+_NAME = re.compile(r"L?(\d{1,4})(?=[A-Za-z_])")
+_UNSPOKEN = ("_GLOBAL__N_", "_V_")  # namespaces that no source names, the second of CUB and Thrust
+
+
+def function_name(symbol: str, width: int) -> str:
+    """The name in a symbol of C++, ``cutlass::Kernel<..>``; any other symbol as it is.
+
+    A long one loses its outer namespaces first: kernels of one library share those.
+    """
+    start, words = _MANGLED.match(symbol), list[str]()
+    position = start.end() if start else 0
+    while start and (found := _NAME.match(symbol, position)):
+        position = found.end() + int(found[1])
+        word = symbol[found.end() : position]
+        words += [] if word.startswith(_UNSPOKEN) else [word]
+    arguments = "<..>" if symbol[position : position + 1] == "I" else ""
+    while len(words) > 1 and len("::".join(words) + arguments) > width:
+        del words[0]
+    name = "::".join(words) + arguments if words else symbol
+    return name if len(name) <= width else name[: width - 2] + ".."
+
+
 _CUT_WHOLE = 24  # characters of a word that is left out whole where a line is cut
 _BEFORE = 30  # characters before what a cut line is quoted for
 

@@ -26,7 +26,7 @@ from ltocompat.model.verdict import (
     Result,
     Verdict,
 )
-from ltocompat.model.words import count, truncate_list
+from ltocompat.model.words import count, function_name, truncate_list
 from ltocompat.report import Failure, Options
 from ltocompat.report.cells import Cell, CellNames, EvaluatedArtifact, cell_of, labels
 from ltocompat.report.document import (
@@ -40,7 +40,7 @@ from ltocompat.report.document import (
     separated,
     style_of,
 )
-from ltocompat.report.text import common_folder, first_clauses, function_name, truncate
+from ltocompat.report.text import common_folder, first_clauses, truncate
 from ltocompat.rules.prose import rule_prose
 
 FindingRecord = Target | Result | Required | PolicyLines | Failure

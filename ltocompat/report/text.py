@@ -119,28 +119,6 @@ def clip_place(place: str, width: int) -> str:
     return clip_middle(path + mark + inside, width)
 
 
-_MANGLED = re.compile(r"_ZN?K?(?=L?\d)")
-_NAME = re.compile(r"L?(\d{1,4})(?=[A-Za-z_])")
-_UNSPOKEN = ("_GLOBAL__N_", "_V_")  # namespaces that no source names, the second of CUB and Thrust
-
-
-def function_name(symbol: str, width: int) -> str:
-    """The name in a symbol of C++, ``cutlass::Kernel<..>``; any other symbol as it is.
-
-    A long one loses its outer namespaces first: kernels of one library share those.
-    """
-    start, words = _MANGLED.match(symbol), list[str]()
-    position = start.end() if start else 0
-    while start and (found := _NAME.match(symbol, position)):
-        position = found.end() + int(found[1])
-        word = symbol[found.end() : position]
-        words += [] if word.startswith(_UNSPOKEN) else [word]
-    arguments = "<..>" if symbol[position : position + 1] == "I" else ""
-    while len(words) > 1 and len("::".join(words) + arguments) > width:
-        del words[0]
-    return clip("::".join(words) + arguments if words else symbol, width)
-
-
 def first_clauses(text: str, width: int) -> str:
     """The first clauses of a sentence that fit in ``width`` columns; at least the first, whole.
 

@@ -27,7 +27,7 @@ from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Verdict
-from ltocompat.model.words import truncate_list
+from ltocompat.model.words import function_name, truncate_list
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.engine.arch_parts import (
@@ -48,6 +48,7 @@ from ltocompat.rules.selection import pick_for_driver
 # (cuSPARSELt 0.8.1, sm_80); those with a tenth or less stand in the rule's source.
 _PART = 10
 _MOST_TOLD = 5
+_NAME = 60  # columns of a kernel's name
 _MOST_READ = 30_000  # modules of an artifact whose kernels are read; libtorch_cuda has some 4,000
 # Namespaces of CUB and Thrust name the architectures that their file was compiled for.
 _NAMESPACE = re.compile(r"\d*(CUB|THRUST)_[\d_]+_NS")
@@ -256,12 +257,13 @@ def findings_of_coverage(
     if found is None:
         yield from _sparse_coverage(case.engine, judged, gpu)
     elif found.lost:
+        lost = [*dict.fromkeys(function_name(kernel, _NAME) for kernel in found.lost)]
         yield finding_by_engine(
             SPARSE_COVERAGE,
             Verdict.OK,
             f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for "
             f"{found.best} have code for {gpu.arch}; missing: "
-            f"{truncate_list(found.lost, _MOST_TOLD)}",
+            f"{truncate_list(lost, _MOST_TOLD)}",
             example=found.missing[0].example if found.missing else None,
             level=Level.WARNING,
             headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
