@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from report_values import HOSTILE, valid_json, written
 from sarif_schema import valid_run
@@ -106,3 +108,12 @@ def test_images_that_are_refused_alike_are_one_finding() -> None:
     )
     assert "<!doctype html>" in written("html", REPORT, EACH)
     assert written("github", REPORT, EACH).count("\n::") == 0
+
+
+@pytest.mark.parametrize("width", range(60, 100))
+def test_a_narrow_terminal_breaks_no_linker_and_no_result(width: int) -> None:
+    text = written("table", REPORT, TOGETHER, Options(width=width))
+    wide = written("table", REPORT, TOGETHER, Options(width=200))
+    assert text.count("nvJitLink") == wide.count("nvJitLink")
+    outcomes = [each.answer.outcome for each in TOGETHER if isinstance(each, Linked)]
+    assert all(re.search(rf"\b{outcome}\b", text) for outcome in outcomes)

@@ -26,8 +26,8 @@ def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
     return f"{shown} {link} {rest:,} more" if rest > 0 else shown
 
 
-_MANGLED = re.compile(r"_ZN?K?(?=L?\d)")
-_NAME = re.compile(r"L?(\d{1,4})(?=[A-Za-z_])")
+_MANGLED = re.compile(r"_ZN?K?(?=L?[0-9])")
+_NAME = re.compile(r"L?([0-9]{1,4})(?=[A-Za-z_])")
 _UNSPOKEN = ("_GLOBAL__N_", "_V_")  # namespaces that no source names, the second of CUB and Thrust
 
 

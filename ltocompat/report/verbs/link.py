@@ -48,9 +48,9 @@ _COLUMNS = (
     Column("target", width=8),
     Column("result", width=10),
     Column("images", right=True, width=6, optional=True),
-    Column("time", right=True, width=9),
+    Column("time", right=True, width=8),
     Column("2nd time", right=True, width=9, optional=True),
-    Column("size", right=True, width=9),
+    Column("size", right=True, width=8),
     Column("kernels", right=True, width=7),
     Column("registers", right=True, width=9, optional=True),
 )
