@@ -219,7 +219,7 @@ def test_a_folder_with_content_is_said(read: Read) -> None:
     assert python_zip(data).infolist()[0].is_dir()  # zipfile makes a folder and drops the bytes
     found = read(data)
     assert found.names == ["folder/"]
-    assert "its name is that of a folder" in found.reasons[0]
+    assert "its name is a folder's name" in found.reasons[0]
 
 
 # Bytes that are not where or what they should be

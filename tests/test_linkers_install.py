@@ -146,7 +146,7 @@ def offline(requirement: str, _: str) -> None:
             request("12.4.130"),
             bringing(WHEEL),
             LtocompatError,
-            r"==12\.4\.130 holds nvJitLink 12\.4\.127",
+            r"==12\.4\.130 contains nvJitLink 12\.4\.127",
         ),
         (
             request("12.4.130"),

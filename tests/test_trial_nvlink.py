@@ -308,11 +308,11 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
         ),
         (
             (image(ImageKind.SASS, "sm_90", "12.4"),),
-            "the sass sm_90 is for another architecture than the link's sm_80",
+            "the sass sm_90 is for a different architecture than the link's sm_80",
         ),
         (
             (image(ImageKind.SASS, "sm_80", "12.4"), image(ImageKind.PTX, "compute_90", "12.4")),
-            "the ptx compute_90 is for another architecture than the link's sm_80",
+            "the ptx compute_90 is for a different architecture than the link's sm_80",
         ),
         (
             (image(ImageKind.SASS, "sm_80", "12.4", ("its table is cut",)),),

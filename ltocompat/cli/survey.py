@@ -43,8 +43,8 @@ def run(*, options: RunOptions, choice: Choice) -> int:
 
     For example: ltocompat survey run wheels/ -o survey/
 
-    The word run is optional. An interrupted run resumes where it stopped. The package indexes are
-    those of pip's configuration (PIP_INDEX_URL, pip.conf).
+    The word run is optional. An interrupted run resumes where it stopped. The package indexes come
+    from pip's configuration (PIP_INDEX_URL, pip.conf).
     """
     from ltocompat.commands.survey import run as command
     from ltocompat.report.verbs.survey import write

@@ -24,7 +24,7 @@ class DeploymentTarget(Struct, frozen=True):
     Attributes:
         target: the target, as far as it is known.
         engine: the engine with cached results, which all targets of a run share.
-        here: True if it is this machine, so that its driver can be asked.
+        here: True for this machine, whose driver can be queried.
     """
 
     target: Target
@@ -33,17 +33,17 @@ class DeploymentTarget(Struct, frozen=True):
 
     @property
     def installation(self) -> Installation | None:
-        """The packages that are installed there; None where nobody looked."""
+        """The packages that are installed at this place; None if unknown."""
         return None
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
-        """The verdicts on an artifact there: by GPU, then by route (None: both)."""
+        """The verdicts on an artifact at this place: by GPU, then by route (None: both)."""
         return ArtifactJudge(summary, self.engine).results(self.target, route)
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:  # noqa: ARG002
-        """The libraries of CUDA that its loader finds for a file; none where nobody looked."""
+        """The CUDA libraries that the place's loader finds for a file; empty if unknown."""
         return frozenset()
 
     def own_result(self) -> Result | None:
-        """Problems of that place, whatever goes there; None where nobody looked."""
+        """Problems of the place itself, independent of the artifact; None if unknown."""
         return None

@@ -238,4 +238,4 @@ def _unknown_kernels(name: str, side: Side) -> Iterator[str]:
             yield f"kernels of {kind.upper()}: {name} one {text}"
         elif side.unnamed[kind]:
             number = f"{side.unnamed[kind]:,} of the images"
-            yield f"kernels of {kind.upper()}: {name} one has no names for those of {number}"
+            yield f"kernels of {kind.upper()}: {name} one has no names for the kernels of {number}"

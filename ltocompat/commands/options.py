@@ -382,7 +382,7 @@ class RequireOptions(SummaryOptions, frozen=True):
         why: Show which rules, bytes and packages set each minimum version.
         survey: The dataset of a survey. For each package that sets a minimum, name its newest
             release in the survey with a lower minimum. With a lock file, show the minimums of the
-            pinned releases. --platform selects the processor (default: that of the paths).
+            pinned releases. --platform selects the processor (default: the one of the paths).
     """
 
     together: Annotated[bool, Option(after="paths")] = False

@@ -101,20 +101,20 @@ class Reading:
         beside: Sequence[str | os.PathLike[str]] = (),
         floors: bool = True,
     ) -> Iterator[Result]:
-        """Judge it for deploy targets.
+        """Check it for deploy targets.
 
         Args:
-            targets: one or several values, or spellings as ``--deploy-target`` takes them.
+            targets: one or several values, or spellings as ``--deploy-target`` accepts them.
             route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
             beside: packages that are installed with it.
-            floors: also hold the metadata of a package against the minimum versions that it needs.
+            floors: also compare a package's metadata with the minimum versions that it needs.
 
         Yields:
-            Its results by target, then by GPU, then by route; last, where there is something, what
-            is wrong with it as a package.
+            Its results by target, then by GPU, then by route; last, the problems of the package,
+            if there are any.
 
         Raises:
-            UsageError: a target has no meaning, or one beside is not a package.
+            UsageError: a target is invalid, or a path in ``beside`` is not a package.
         """
         way = None if route is None else Route(route)
         for target in resolve_targets(as_tuple(targets)):
@@ -131,21 +131,21 @@ class Reading:
         return self._kept.required
 
     def matrix(self) -> Iterator[Matrix]:
-        """Its verdicts by every nvJitLink and by every driver branch."""
+        """Its verdicts for every nvJitLink and every driver branch."""
         return matrices(self._kept.summary, linker_targets(), Engine())
 
     def weigh(self) -> Weight:
-        """The weight of its device code, and what of that could be saved."""
+        """The size of its device code, and the bytes that could be saved."""
         return weight_of(self.path, self._kept.measured)
 
     def audit(self, *, beside: Sequence[str | os.PathLike[str]] = ()) -> Result:
-        """Problems of it on every target, those of its metadata's promises among them.
+        """Its problems that need no target, including broken promises of its metadata.
 
         Args:
             beside: packages that are installed with it.
 
         Raises:
-            UsageError: one of those is not a package.
+            UsageError: a path in ``beside`` is not a package.
         """
         kept = self._kept
         result = on_any_target(kept.apart, kept.problems(kept.apart, beside))

@@ -13,7 +13,7 @@ class KernelDriver(Struct, frozen=True):
     """The driver in the kernel.
 
     Attributes:
-        version: its version, 580.95.05; on WSL2, that of the Windows driver.
+        version: its version, 580.95.05; on WSL2, the version of the Windows driver.
         open: True if it is made from NVIDIA's open modules; None if unknown.
         source: the file or command that shows it.
     """
@@ -153,8 +153,8 @@ class Compiler(Struct, frozen=True):
         found_via: how it is found; commas separate several ways.
         version: ``12.4.127``, ``12.4``, or None.
         evidence: the source of the version: ``file banner``, ``file name``, ``dist-info`` ...
-        builtins: minor releases of the libnvrtc-builtins in its folder; NVRTC needs that of its own
-            release.
+        builtins: minor releases of the libnvrtc-builtins in its folder; NVRTC needs the builtins of
+            its own release.
     """
 
     library: str

@@ -29,7 +29,7 @@ class _OpenWords(enum.StrEnum):
 
 
 class PtxFlaw(_OpenWords):
-    """A fault for which compilers refuse a PTX text, whatever its instructions are."""
+    """A fault in the form of a PTX text for which compilers refuse it."""
 
     OTHER = "unknown"
     NARROW = "32-bit addresses"
@@ -128,7 +128,7 @@ class Needs(Struct, frozen=True):
 
 
 class LtoIrVersions(Struct, frozen=True):
-    """The versions of an LTO-IR image; those of a scrambled image can't be read (None).
+    """The versions of an LTO-IR image; None if the image is scrambled, so they can't be read.
 
     Attributes:
         container: version of the container, e.g. ``1.61``.
@@ -235,7 +235,7 @@ class Image(Tabular, frozen=True):
 
     @property
     def virtual_arch(self) -> SmArch | None:
-        """The virtual architecture that the code was written for, where it is recorded."""
+        """The virtual architecture for which the code was compiled, if it is recorded."""
         if self.kind in (ImageKind.PTX, ImageKind.TILEIR):
             return self.arch
         return self.cubin.virtual_arch if self.cubin else None
@@ -365,7 +365,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
 
     @property
     def linked(self) -> bool:
-        """Return whether a linker is done with it and a loader takes it: no object."""
+        """Return whether it is a linked file (a library or executable), not an object."""
         return self.type in ("shared library", "executable")
 
 

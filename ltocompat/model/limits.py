@@ -39,9 +39,9 @@ class Limits(Struct, frozen=True):
         unpacked_ratio: unpacked bytes for each stored byte of a member or a stream; not applied
             below 16 MiB. Deflate can't exceed 1032; real wheels stay below 10.
         window_bytes: bytes that a decompressor keeps in memory for a member or an image. The
-            strongest preset of xz needs 64 MiB, that of zstd 128 MiB. An image of LZ4 is decoded as
-            a whole and takes twice its size; the largest known, a cubin of gpu4pyscf-libxc-cuda12x
-            0.9.0, has 134 MiB.
+            strongest preset of xz needs 64 MiB, and the strongest of zstd 128 MiB. An image of LZ4
+            is decoded as a whole and takes twice its size; the largest known, a cubin of
+            gpu4pyscf-libxc-cuda12x 0.9.0, has 134 MiB.
         depth: containers inside containers.
         members: members of one container, or files of one folder tree.
         entries: entries of one fatbin region or concatenated entry; files of all layers of one

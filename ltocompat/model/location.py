@@ -49,10 +49,10 @@ class Location(Struct, frozen=True, gc=False):
         return not self.members and self.offset is None
 
     def check_found(self, *, found: bool) -> None:
-        """See that something was found at a place inside a file.
+        """Check that something was found at this place inside a file.
 
         Raises:
-            UsageError: nothing lies there.
+            UsageError: nothing was found.
         """
         if not (found or self.is_file):
             raise UsageError(
@@ -62,12 +62,12 @@ class Location(Struct, frozen=True, gc=False):
 
     @property
     def innermost(self) -> str:
-        """Name of the innermost member, as stored; the path of the file where none is entered."""
+        """Name of the innermost member, as stored; without members, the path of the file."""
         return self.members[-1] if self.members else self.path
 
     @property
     def inside(self) -> str | None:
-        """The way inside the file, ``pkg/libx.so`` or ``libx.a::m.o``; None for the file itself."""
+        """Path inside the file, ``pkg/libx.so`` or ``libx.a::m.o``; None for the file itself."""
         return "::".join(map(_encode, self.members)) or None
 
     def member(self, name: str) -> Location:

@@ -74,12 +74,12 @@ class LinkerFloor(Struct, frozen=True):
 
     @property
     def at_least(self) -> Release:
-        """The one that is asked for: that which surely does, where one is known."""
+        """The minimum to require: ``sure`` if it is known, else ``possible``."""
         return self.sure or self.possible
 
     @property
     def wheel(self) -> str:
-        """The wheels that have it, as a requirement: those up to CUDA 12 bear it in their name."""
+        """The requirement on NVIDIA's wheel: for CUDA 12, its name ends in ``-cu12``."""
         suffix = "-cu12" if self.at_least.major == LAST_WITH_SUFFIX else ""
         return f"nvidia-nvjitlink{suffix}>={self.at_least},<{self.ceiling}"
 
@@ -114,7 +114,7 @@ class RouteFloor(Struct, frozen=True):
 
     @property
     def beyond(self) -> bool:
-        """Return whether code is there for the GPU, and no known driver or nvJitLink does."""
+        """Return whether there is code for the GPU, but no known driver or nvJitLink works."""
         return self.coverage.served > 0 and self.driver is None
 
 
@@ -174,13 +174,13 @@ class Service(Tabular, frozen=True):
 
     @property
     def kernels(self) -> tuple[int, int]:
-        """How many kernels it has, and how many the GPU that is served best; 0 for as many."""
+        """Number of its kernels, and of the kernels for the best GPU (0 if it is the best)."""
         counts = ((route.coverage.kernels, route.coverage.best_kernels) for route in self.routes)
         return max(counts, key=lambda pair: pair[1], default=(0, 0))
 
     @property
     def unlinked(self) -> bool:
-        """Return whether it is served, but not what has to be linked: no known nvJitLink does."""
+        """Return whether a driver works, but no known nvJitLink links the code to be linked."""
         return self.driver is not None and any(
             route.coverage.link and route.beyond for route in self.routes
         )
@@ -308,5 +308,5 @@ class Required(Struct, frozen=True, kw_only=True):
 
     @property
     def nvjitlink_beyond(self) -> bool:
-        """Return whether something is linked that no known nvJitLink takes."""
+        """Return whether it has code to link that no known nvJitLink accepts."""
         return self.no_nvjitlink == NO_NVJITLINK

@@ -124,7 +124,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
         path: the input, as the user named it.
         output: the new file, package or folder; with ``in_place``, the folder with the original
             files, if any.
-        size: bytes before the change; for a folder, those of its files.
+        size: bytes before the change; for a folder, the bytes of its files.
         new_size: bytes after the change.
         files: number of files that were changed.
         code: the changes of its device code.
@@ -157,13 +157,13 @@ class Slimmed(Struct, frozen=True, kw_only=True):
 
     @property
     def removed(self) -> tuple[Removal, ...]:
-        """What went, the largest first."""
+        """The removed code by reason, the largest first."""
         sizes = self.code.sizes.most_common()
         return tuple(Removal(reason, self.code.images[reason], size) for reason, size in sizes)
 
     @property
     def untouched(self) -> tuple[Untouched, ...]:
-        """What stays as it is, and why, the largest first."""
+        """The unchanged code by reason, the largest first."""
         rows = (Untouched(reason, *row) for reason, row in self.code.left.items())
         return tuple(sorted(rows, key=lambda row: -row.size))
 

@@ -21,7 +21,7 @@ class DriverVersion:
 
     Attributes:
         numbers: ``(550, 54, 15)``; the first is the branch.
-        text: its name if the numbers are not those of a release (``a later 550``).
+        text: its name if the numbers are no exact release (``a later 550``).
     """
 
     numbers: tuple[int, ...]
@@ -146,7 +146,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         gpus: the GPUs; empty when none is known.
         sources: key -> the source of its value, for every known key.
         by_files: True if the driver depends on the system of each file, since neither a driver nor
-            a system was given; ``driver`` is then that of Linux.
+            a system was given; ``driver`` is then the Linux driver.
         windows_driver: the driver on Windows in that case; None if unknown.
         nodes: names of the machines that this target stands for; empty unless it is from a fleet.
         untold: why these machines can't be checked: the file doesn't say enough about them.
@@ -169,13 +169,13 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
 
     @property
     def on_windows(self) -> Target:
-        """Return this target for files made for Windows, where these say what the driver is."""
+        """Return this target for Windows files, if the files determine the driver."""
         if not self.by_files:
             return self
         return replace(self, system=System("windows"), driver=self.windows_driver, by_files=False)
 
     def linker_of(self, *, objects: bool) -> tuple[VersionSet[Release] | None, bool]:
-        """Return the linker that a link is given to, None where none is named; and if it is nvlink.
+        """Return the linker of a link (None if the target names none), and whether it is nvlink.
 
         Args:
             objects: relocatable objects are among the inputs, which builds give to nvlink.
@@ -184,7 +184,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         return (self.nvlink if offline else self.nvjitlink), offline
 
     def for_link(self, *, objects: bool) -> Target:
-        """Return this target with the one linker that all inputs of a link are given to."""
+        """Return this target with only the linker that gets all inputs of a link."""
         _, offline = self.linker_of(objects=objects)
         return replace(self, nvjitlink=None) if offline else replace(self, nvlink=None)
 

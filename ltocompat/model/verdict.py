@@ -216,13 +216,13 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_condition(self) -> bool:
-        """Return whether it is a condition of an ``ok``, which a trial link would settle."""
+        """Return whether it is a warning next to ``ok`` that a trial link would settle."""
         return self.verdict is Verdict.OK and self.decided_by_trial
 
     def counts_from(self, threshold: Verdict) -> bool:
-        """Return whether it counts where verdicts from a threshold on do.
+        """Return whether it counts at this threshold.
 
-        A warning beside an ``ok``, as its condition is, counts as ``undocumented``; notes do not.
+        A warning next to ``ok`` counts as ``undocumented``; a note counts as ``ok``.
         """
         beside_ok = self.verdict is Verdict.OK and self.level is Level.WARNING
         counted = Verdict.UNDOCUMENTED if beside_ok else self.verdict
@@ -384,7 +384,7 @@ class Result(Tabular, frozen=True, gc=False):
 
     @property
     def counted(self) -> Verdict:
-        """The verdict, as it counts in a fold: what holds no device code says nothing, if sound."""
+        """The verdict for combining: a sound file without device code is ``not for this GPU``."""
         empty = self.holds_nothing and self.verdict in (Verdict.OK, Verdict.UNKNOWN)
         return Verdict.NOT_FOR_GPU if empty else self.verdict
 

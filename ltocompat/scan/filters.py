@@ -32,7 +32,7 @@ class ArchFilter(Struct, frozen=True):
     form: ArchForm | None
 
     def matches(self, arch: SmArch | None) -> bool:
-        """Return whether ``arch`` is the one asked for; an unknown architecture never is."""
+        """Return whether ``arch`` matches; an unknown architecture never does."""
         return (
             arch is not None
             and arch.number == self.number
@@ -70,7 +70,7 @@ class ImageFilter(Struct, frozen=True):
         return bool(self.kinds or self.archs or self.made_by)
 
     def matches(self, image: Image) -> bool:
-        """Return whether ``image`` is one of those asked for."""
+        """Return whether ``image`` matches the filter."""
         return (
             (not self.kinds or image.kind in self.kinds)
             and (not self.archs or any(arch.matches(image.arch) for arch in self.archs))

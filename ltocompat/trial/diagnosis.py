@@ -41,7 +41,7 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
             )
     for image in looked_at:
         if _for_another(image, target, linker):
-            sentence = f"{_name(image)} is for another architecture than the link's {target}"
+            sentence = f"{_name(image)} is for a different architecture than the link's {target}"
             return Reason("other architecture", sentence)
     sentence = (
         f"{linker} can't use it: it is damaged, since by its headers it is neither newer nor for "

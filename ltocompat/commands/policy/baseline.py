@@ -44,7 +44,7 @@ class Baseline(Struct, frozen=True):
     findings: Mapping[str, tuple[Extents, ...]] = field(default_factory=dict)
 
     def knows(self, fingerprint: str, gpu: str, extent: FindingExtent) -> bool:
-        """Return whether a finding was there, on this GPU, in one artifact, with no less extent."""
+        """Return whether one artifact has the finding on this GPU, with the same extent or more."""
         return any(
             no_worse(extent, extents.get(gpu, ())) for extents in self.findings.get(fingerprint, ())
         )

@@ -45,9 +45,9 @@ class ExtentPart(Struct, frozen=True, order=True):
         return f"{self.verdict}{number}{asks}"
 
     def is_covered(self, known: ExtentPart) -> bool:
-        """Return whether verdict and version asked are no worse than those of another part.
+        """Return whether ``known`` has a verdict and a required version at least as bad.
 
-        A part of single modules says nothing of an artifact as a whole, nor the other way round.
+        A part about modules never covers a part about an artifact as a whole, and vice versa.
         """
         alike = known.modules is None or bool(known.modules) == bool(self.modules)
         return alike and self.verdict <= known.verdict and _asks_no_more(self.asked, known.asked)

@@ -73,7 +73,7 @@ class Audited(Struct, frozen=True):
 
     @property
     def counted(self) -> Verdict:
-        """The verdict as it counts in a fold: ``fail`` where something counts."""
+        """The verdict for combining results: ``fail`` if a finding counts."""
         if self.failed:
             return Verdict.FAIL
         if self.undecided:
@@ -81,7 +81,7 @@ class Audited(Struct, frozen=True):
         return Verdict.NOT_FOR_GPU if self.result.holds_nothing else Verdict.OK
 
     def not_excepted(self) -> Result:
-        """The findings for a baseline: an exception hands nothing over to it."""
+        """The result for a baseline, without the findings that an exception covers."""
         pairs = zip(self.checked.findings, self.assessed, strict=True)
         left = tuple(finding for finding, assessed in pairs if assessed.exception is None)
         return replace(self.checked, findings=left)

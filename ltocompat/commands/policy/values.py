@@ -38,7 +38,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
 
     @property
     def narrowness(self) -> tuple[tuple[bool, int], ...]:
-        """Limits of it, the more the greater: files first, then subjects, then where."""
+        """A sort key that is greater for a narrower exception: path, subject, kernels, target."""
         of_gpus = (self.gpus is not None, -len(self.gpus or ()))
         patterns = (self.path, self.about, self.kernel, self.target)
         return (*map(_literal, patterns), of_gpus, (self.route is not None, 0))
@@ -50,7 +50,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         return f"{until} ({self.reason})"
 
     def concerns(self, result: Result, finding: Finding) -> bool:
-        """Return whether it is about a finding of a result, whatever its kernels and its extent."""
+        """Return whether it matches a finding, apart from the finding's kernels and extent."""
         if finding.rule != self.rule or not fnmatchcase(result.target.name, self.target):
             return False
         if self.gpus is not None and gpu_key(result.gpu) not in self.gpus:
@@ -64,7 +64,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         return any(fnmatchcase(name, self.path) for name in (*names, key.place))
 
     def beyond_kernels(self, finding: Finding) -> str:
-        """The part of a finding beyond its kernels, as a clause; empty for none."""
+        """The kernels of a finding that it doesn't cover, as a clause; empty for none."""
         if not self.by_kernel:
             return ""
         others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
@@ -115,21 +115,21 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
 
     @property
     def names_gpus(self) -> bool:
-        """Return whether it says which code has to be there."""
+        """Return whether it names targets, GPUs or architectures."""
         return bool(self.targets or self.require_gpus or self.require_archs)
 
     @property
     def given(self) -> bool:
-        """Return whether a file or options say what releases are held to."""
+        """Return whether a file or options set the policy."""
         return bool(self.source or self.options)
 
     def origin(self, key: str) -> str:
-        """Return the option or the key of the file that says something: ``--require-archs``."""
+        """Return the option or the key of the file that sets a value: ``--require-archs``."""
         return f"--{key}" if key in self.options else f"{key} in {self.source}"
 
     @property
     def every_target(self) -> tuple[Target, ...]:
-        """Where its releases go, and the machine that is asked."""
+        """All targets of the policy, and this machine if modules are loaded on it."""
         return self.targets if self.here is None else (*self.targets, self.here)
 
     @property

@@ -96,7 +96,7 @@ def merge(options: MergeOptions) -> Iterator[Tally | Note | Failure]:
     question = structs.replace(question, shard=None)
     for folder, other in others:
         if not question.same_as(structs.replace(other, shard=None)):
-            raise UsageError(f"{folder!r} holds a survey with other options than {first!r}")
+            raise UsageError(f"{folder!r} has a survey with different options than {first!r}")
     for dataset in shards:
         if dataset.manifest.finished is None:
             yield Note(f"{dataset.folder.address!r} is not finished; run its survey again")

@@ -312,7 +312,7 @@ class _ZipWalk(Struct):
         if not concerns(place, self._wanted):
             return
         if name.endswith("/"):
-            problems.append(f"its name is that of a folder, but it holds {entry.unpacked} bytes")
+            problems.append(f"its name is a folder's name, but it has {entry.unpacked} bytes")
         yield from (Skipped(place, problem) for problem in problems)
         try:
             data, problems = self._data(entry)

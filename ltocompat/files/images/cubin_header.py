@@ -231,7 +231,7 @@ def _tables(fields: _Fields) -> str | None:
     if sizes != (HEAD_SIZE, _SECTION_HEADER) or fields.phentsize not in program_header:
         return (
             f"the cubin's headers have {fields.ehsize}, {fields.shentsize} and "
-            f"{fields.phentsize} bytes (file, section, program), unlike those of 64-bit ELF"
+            f"{fields.phentsize} bytes (file, section, program), unlike the headers of 64-bit ELF"
         )
     names = (_NAMES_OF_COMPILERS, NAMES_OF_ASSEMBLER)
     if fields.shstrndx not in names or fields.shstrndx >= fields.shnum:

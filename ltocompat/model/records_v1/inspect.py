@@ -75,7 +75,7 @@ class Image(Record):
             has no place for them.
         empty_kernels: True if every kernel only returns; false if kernels were not requested.
         symbols: Symbols; null if kernels were not requested, or if the symbols can't be read.
-        flaws: Faults for which compilers refuse a PTX text, whatever its instructions are.
+        flaws: Faults in the form of a PTX text for which compilers refuse it.
     """
 
     arch: ArchText | None

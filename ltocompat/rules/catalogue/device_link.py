@@ -82,8 +82,8 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"{image} in a fatbin for {subject.gpu.arch}",
-                "linkers pick it for its family, but only those of CUDA 13 and newer accept it for "
-                "sm_103 and sm_121",
+                "linkers pick it for its family, but only linkers of CUDA 13 and newer accept it "
+                "for sm_103 and sm_121",
                 remedy="link the bare cubin, or compile SASS for the target",
             )
         cuda = makers.writer(image)

@@ -258,8 +258,8 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
         if environment.container:
             yield Problem(
                 Verdict.UNKNOWN,
-                f"the image has libcuda {user.version} of a driver: it fits only hosts with "
-                "exactly that driver, and on others CUDA fails with error 803",
+                f"the image contains libcuda {user.version} of a driver, which works only on hosts "
+                "with exactly that driver; on others, CUDA fails with error 803",
                 remedy="remove the driver from the image; the container toolkit mounts the host's",
                 evidence=user.real,
             )

@@ -245,7 +245,7 @@ def _origin(wanted: VersionRequest, files: list[InstalledFile], kept: str) -> In
         raise LtocompatError(f"{requirement} can't be used: {error}; report it") from error
     if not matches(wanted.asked, linker.version):
         raise LtocompatError(
-            f"{requirement} holds {linker}, another version than its name; report it to its index"
+            f"{requirement} contains {linker}, not the version in its name; report it to its index"
         )
     if wanted.tool is Tool.NVLINK:
         os.chmod(path, 0o755)  # noqa: S103 - a program that anyone may run
