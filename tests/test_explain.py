@@ -1283,6 +1283,17 @@ def test_places_that_are_not_at_fault_are_said_to_be_so(capsys: pytest.CaptureFi
     assert "none of these files has the problem of SASS-06" in out.err
 
 
+def test_who_names_no_gpu_is_asked_for_it_before_a_file_is_cleared(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cubin = str(SAMPLES / "cubin/nvcc-13.0-sm_80.cubin")
+    for text, asked in (("209", True), ("error 209 on A100", False)):
+        assert run(["explain", text, cubin]) == 0
+        assert ("add the GPU, which the text doesn't name" in capsys.readouterr().err) == asked
+    assert run(["explain", "error 209 on H100", cubin]) == 0
+    assert f"File:  {cubin}" in capsys.readouterr().out
+
+
 def test_a_compressed_file_is_at_fault_on_the_driver_of_the_log() -> None:
     text = "Driver Version: 535.113.01\nCUDA error: device kernel image is invalid"
     places = (

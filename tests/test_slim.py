@@ -39,7 +39,7 @@ from ltocompat import Audited, Progress, Slimmed
 from ltocompat.cli import run
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.image import Skipped
-from ltocompat.model.verdict import Finding
+from ltocompat.model.verdict import Finding, Verdict
 from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.slim import REPORT
 from ltocompat.rewrite.library import LibraryRewriter
@@ -103,6 +103,19 @@ def test_a_kept_gpu_keeps_what_it_takes_and_ptx_for_those_to_come(tmp_path: Path
         (number, 0, 1) for number in (80, 86, 89)
     ]
     assert by_arch.saved == everything.saved + by_arch.code.zeros > 3000
+
+
+def test_a_kept_gpu_is_judged_on_its_newest_driver_and_told_where_nothing_serves_it(
+    tmp_path: Path,
+) -> None:
+    """R580 is the last branch for Volta (NVIDIA's release notes of R590)."""
+    found = slim(LIBRARY, tmp_path / "x.so", keep_gpus=["v100+a100"], ptx=False)
+    assert {row.gpu: row.target for row in found.verdicts}["sm_70"] == "driver R580"
+    assert [row.gpu for row in found.verdicts if row.after is Verdict.FAIL] == ["sm_70"]
+    told = "none of them worse; fail, before and after, on sm_70\n"
+    assert told in written("table", REPORT, [found], Options())
+    every = slim(LIBRARY, tmp_path / "y.so")
+    assert all(row.after is not Verdict.FAIL for row in every.verdicts)
 
 
 def test_a_package_that_can_not_be_read_leaves_no_folder(tmp_path: Path) -> None:

@@ -238,6 +238,8 @@ def _with_files(
         else:
             faults.append(AtFault(*fault))
     if not faults:
-        yield Note(f"none of these files has the problem of {first.id}")
+        nameless = first.id.startswith(("SASS", "PTX")) and not {"sm", "gpu_sm"} & {*first.values}
+        on = "; add the GPU, which the text doesn't name: 'error 209 on A100'" if nameless else ""
+        yield Note(f"none of these files has the problem of {first.id}{on}")
     yield replace(first, at_fault=tuple(faults))
     yield from (*others, *shared)

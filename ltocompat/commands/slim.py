@@ -17,13 +17,14 @@ from ltocompat.commands.options import OnError, SlimOptions, StrPath, answers, n
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
 from ltocompat.facts import drivers, nvjitlink_minors
-from ltocompat.facts.gpus import arm_only, find_gpu
+from ltocompat.facts.gpus import arm_only, find_gpu, sms
 from ltocompat.facts.libraries import packages_with
 from ltocompat.files.archives.folder import is_environment
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import ArchForm
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note
+from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.slimmed import CodeTally, KeptVerdict, Slimmed
@@ -252,15 +253,17 @@ def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
     return answer
 
 
-def _newest(kept: Kept) -> Target:
-    """The newest driver and nvJitLink, with the GPUs that are kept."""
-    branch = drivers.driver_branches()[-1]
-    return Target(
-        name=f"driver R{branch}",
-        driver=exactly(drivers.first_production(branch), _SOURCE),
-        nvjitlink=exactly(nvjitlink_minors()[-1], _SOURCE),
-        gpus=tuple(find_gpu(f"sm_{number}") for number in kept.gpus or known_numbers()[:-1]),
-    )
+def _newest(kept: Kept) -> Iterator[Target]:
+    """The newest driver of each GPU that is kept, with the newest nvJitLink."""
+    last = {row.number: row.last_branch or drivers.driver_branches()[-1] for row in sms()}
+    numbers = kept.gpus or known_numbers()[:-1]
+    for branch, those in grouped((last[number], number) for number in numbers).items():
+        yield Target(
+            name=f"driver R{branch}",
+            driver=exactly(drivers.first_production(branch), _SOURCE),
+            nvjitlink=exactly(nvjitlink_minors()[-1], _SOURCE),
+            gpus=tuple(find_gpu(f"sm_{number}") for number in those),
+        )
 
 
 class _Run:
@@ -278,7 +281,7 @@ class _Run:
     ) -> None:
         self._kept, self._packer, self._options = kept, packer, options
         self._engine = Engine()
-        newest = (_newest(kept),) if kept.gpus or kept.everything else ()
+        newest = _newest(kept) if kept.gpus or kept.everything else ()
         self._targets = (*targets, *newest)
         self._tally = CodeTally()
         self._verdicts: list[KeptVerdict] = []
@@ -332,7 +335,9 @@ class _Run:
                     f"{place} would be {verdict} on {gpu or target} instead of {known}, so it "
                     f"is not written{hint}"
                 )
-            self._verdicts.append(KeptVerdict(place, target, gpu, route, known, verdict))
+            # Where every GPU is kept, nobody asked for those that it never served.
+            if self._kept.gpus or verdict is not Verdict.FAIL:
+                self._verdicts.append(KeptVerdict(place, target, gpu, route, known, verdict))
 
     def answer(self, path: str, found: Written) -> Slimmed:
         """Say what became of the package."""

@@ -55,7 +55,9 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
         verdicts = sum(row.before is not Verdict.NOT_FOR_GPU for row in slimmed.verdicts)
         same = f"compared before and after, by SHA-256: {count(slimmed.images, 'image')}"
         worse = f"{count(verdicts, 'verdict')} on kept GPUs, none of them worse"
-        yield Paragraph((f"{same}; {worse}",))
+        failing = {row.gpu: 0 for row in slimmed.verdicts if row.gpu and row.after is Verdict.FAIL}
+        fail = f"; fail, before and after, on {', '.join(failing)}" if failing else ""
+        yield Paragraph((f"{same}; {worse}{fail}",))
     if slimmed.code.more_zstd:
         yield Paragraph((_floor(slimmed),))
     if slimmed.lost:
