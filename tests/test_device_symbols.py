@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 import samples
 from every_case import every
+from hypothesis import given
+from hypothesis import strategies as st
 from summaries import summaries
 
 import ltocompat
 from ltocompat.commands.read_artifacts import ScanOptions
+from ltocompat.facts import table
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.images.cubin import Cubin, early_api_versions
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.symbols import DeviceSymbols, defined_nowhere, defined_twice
-from ltocompat.scan.device_symbols import of_cubin, of_ptx
+from ltocompat.scan.device_symbols import of_cubin, of_ptx, undefined_in_ptx
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
 
@@ -148,3 +151,16 @@ def test_a_relocation_that_names_no_symbol_is_no_call(tmp_path: Path) -> None:
             struct.pack_into("<I", data, entry + 12, 60_000)
     cut = of(bytes(data))
     assert (cut.undefined_functions, cut.needed_by_kernels) == (("_Z5scalef",), ())
+
+
+PROVIDED = [name for row in table("device_functions")["provided"] for name in row["names"]]
+
+
+@given(st.sampled_from(PROVIDED), st.sampled_from(["", "2", "_v2"]))
+def test_ptx_misses_no_function_that_the_driver_provides(name: str, end: str) -> None:
+    called = name + end
+    text = f".version 8.4\n.target sm_80\n.address_size 64\n.extern .func {called};\n"
+    text += f".visible .entry k() {{ call.uni {called}; ret; }}\n"
+    found = undefined_in_ptx(text.encode(), Budget())
+    missed = (called,) if end else ()
+    assert found.undefined_functions == found.needed_by_kernels == missed

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -21,15 +22,17 @@ def member(requirement: str, name: str) -> Path:
     path = folder / name
     if not path.exists():
         wheel = _download(requirement, folder)
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extract(name, folder)
+        with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory(dir=folder) as half:
+            written = archive.extract(name, half)  # a killed run leaves no half of it at its place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(written, path)
     return path
 
 
 def _download(requirement: str, folder: Path) -> Path:
     found = list(folder.glob("*.whl"))
     if not found:
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
+        pip = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--only-binary=:all:"]
         subprocess.run([*pip, requirement, "-d", str(folder)], check=True)
         found = list(folder.glob("*.whl"))
     (wheel,) = found
