@@ -44,7 +44,7 @@ ABOUT_LOADING = frozenset({*OF_DRIVERS, Component.COMPAT})
 class Unbounded(enum.StrEnum):
     """A reason why constraints have no minimum version."""
 
-    ANY = "any version works, or none changes the result"
+    ANY = "any version works, or the version makes no difference"
     NOT_KNOWN = "the tables don't say which version works"
     NONE_KNOWN = "no known version works"
 
