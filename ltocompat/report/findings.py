@@ -49,6 +49,7 @@ FindingRecord = Target | Result | Required | PolicyLines | Failure
 LEVELS = tuple(Level)
 """The loudest first."""
 
+_GENCODE = re.compile(r"-gencode [\w=,]{1,99}")
 _MOST_COMPARED = 200  # findings of one rule that are compared with each other
 _MOST_VALUES = 6  # words that stand in one place of a joined sentence
 _ERROR = re.compile(r"\berror \d{2,3}\b|\bNVJITLINK_ERROR_\w+")
@@ -183,6 +184,10 @@ class GroupedFinding(Struct):
     @property
     def remedy(self) -> str:
         """One sentence for all of its cells; empty when there is nothing to do."""
+        options = dict.fromkeys(code for text in self.remedies for code in _GENCODE.findall(text))
+        same = {_GENCODE.sub("-gencode", text) for text in self.remedies}
+        if len(same) == 1 < len(options) == len(self.remedies):  # an option for each GPU
+            return truncate(same.pop().replace("-gencode", " ".join(options), 1))
         return truncate(joined([*self.remedies]) or next(iter(self.remedies), ""))
 
 

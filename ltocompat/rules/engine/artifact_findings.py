@@ -137,7 +137,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     listed = "; ".join(told[0] for told in reasons[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
     hollow = f"; the kernels of {empty[0]} only return and do nothing" if empty else ""
-    return finding_by_engine(
+    found = finding_by_engine(
         ABSENT_FROM_DEVICE_LINK if objects else by_route,
         Verdict.UNKNOWN if open_ else Verdict.FAIL,
         f"no code for {gpu.arch}{end}{f': {listed}' if listed else ''}{more}{hollow}",
@@ -147,6 +147,12 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
         subject=WHOLE_ARTIFACT,
         **cure,
     )
+    return _told_for(found, gpu)
+
+
+def _told_for(finding: Finding, gpu: Gpu) -> Finding:
+    """The finding with the architecture in its remedy, whose options can then be pasted."""
+    return replace(finding, remedy=finding.remedy.replace("XY", str(gpu.arch.number)))
 
 
 def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]:
@@ -155,7 +161,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
         groups = library.groups
         file = groups[0].example.innermost
         images = _unique(str(image) for group in groups for image in group.signature.images)
-        yield finding_by_engine(
+        found = finding_by_engine(
             NOTHING_SERVES,
             Verdict.FAIL,
             f"{file} has no code for {gpu.arch} (error 209, no kernel image is available): "
@@ -165,6 +171,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
             kernels=tuple(sorted(library.kernels))[:MOST_KERNELS],
             subject=file,
         )
+        yield _told_for(found, gpu)
 
 
 def lacks_only_libraries(result: Result) -> bool:
