@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ltocompat.facts.drivers import branch_cuda, branch_of
+from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Target
+from ltocompat.model.verdict import Verdict
+from ltocompat.rules.constraints import driver_of_cuda, driver_of_major
 from ltocompat.targets import parse
 from ltocompat.targets.versions.container import read_container
+from ltocompat.targets.versions.drivers import read_driver
 
 OUTPUTS = tomllib.loads((Path(__file__).parent / "data" / "inventory.toml").read_text())["output"]
 DISGUISES: dict[str, Callable[[str], str]] = {
@@ -345,3 +351,17 @@ def test_an_environment_asks_for_versions_as_conda_writes_them(
     (tmp_path / "environment.yml").write_text(f"name: e\ndependencies:\n  - python\n  - {line}\n")
     (target,) = parse(["environment.yml"], where=str(tmp_path))
     assert facts(target)["nvjitlink"] == releases
+
+
+SMI = re.compile(r"Driver Version: ([0-9.]+) +CUDA Version: ([0-9]+\.[0-9]+)")
+SAID = sorted({pair for output in OUTPUTS for pair in SMI.findall(output["text"])})
+
+
+@pytest.mark.parametrize(("driver", "cuda"), SAID)
+def test_a_driver_is_of_the_cuda_release_that_nvidia_smi_says(driver: str, cuda: str) -> None:
+    """It loads what that release writes: its PTX, and its SASS of a new CUDA major."""
+    (value,) = read_driver(driver, "").values
+    release = Release.parse(cuda)
+    assert branch_cuda(branch_of(value)) == release
+    assert driver_of_cuda(release).judge(value) is Verdict.OK
+    assert driver_of_major(release.major).judge(value) is Verdict.OK

@@ -6,6 +6,7 @@ import functools
 import itertools
 import posixpath
 import re
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from operator import itemgetter
 
@@ -178,6 +179,21 @@ def production_drivers() -> tuple[DriverVersion, ...]:
 def driver_releases(branch: int) -> tuple[DriverVersion, ...]:
     """The Linux drivers of a branch that are known by number, oldest first; far from every one."""
     return _releases().get(branch, ())
+
+
+@functools.cache
+def _of_jetsons() -> dict[tuple[int, ...], DriverVersion]:
+    known = ((row["version"], Release.parse(row["cuda"])) for row in table("drivers")["jetson"])
+    stock = ((text, stock_driver(cuda, "linux")) for text, cuda in known)
+    return {version_numbers(text): replace(like, text=text) for text, like in stock if like}
+
+
+def driver_of(numbers: tuple[int, ...]) -> DriverVersion:
+    """The driver of a number; that of a Jetson is as new as the stock driver of its CUDA release.
+
+    NVIDIA numbers Jetsons' drivers apart: 540.4.0 is of CUDA 12.6, and 580.00 of CUDA 13.0.
+    """
+    return _of_jetsons().get(numbers) or DriverVersion(numbers)
 
 
 def first_production(branch: int) -> DriverVersion:

@@ -98,7 +98,7 @@ def _one(part: str, text: str) -> DriverVersion:
         raise UsageError(
             f"{part!r}{whole} is not a driver; write driver=550.54.15, driver=550 or 'driver>=550'"
         )
-    return later(numbers[0]) if numbers[1:] == (LATER,) else DriverVersion(numbers)
+    return later(numbers[0]) if numbers[1:] == (LATER,) else drivers.driver_of(numbers)
 
 
 def _in_range(text: str) -> tuple[DriverVersion, ...]:
@@ -133,7 +133,7 @@ def _first_in(
 def driver_version(text: str) -> DriverVersion | None:
     """``580.95.05`` (or a text that is exactly such a number); None for anything else."""
     match = _RELEASE.fullmatch(text.strip())
-    return DriverVersion(tuple(int(part) for part in match.groups() if part)) if match else None
+    return drivers.driver_of(tuple(map(int, filter(None, match.groups())))) if match else None
 
 
 def driver_version_in_name(file: str) -> DriverVersion | None:
