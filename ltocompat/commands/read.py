@@ -41,6 +41,7 @@ from ltocompat.model.verdict import Result, Route
 from ltocompat.model.weight import Measured, Weight
 from ltocompat.packages.reading import owner, package_in
 from ltocompat.packages.values import Kind, Package
+from ltocompat.packages.wheel_name import single_tags
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.rule import Problem
@@ -205,16 +206,11 @@ class _Kept(Struct, dict=True):
             Distribution,
             package,
             path=self.place.path,
-            tags=tuple(each for tag in package.tags for each in _expanded(tag)),
+            tags=tuple(each for tag in package.tags for each in single_tags(tag)),
             requires=package.requires_dist,
             size=self.size,
             sha256=self.sha256,
         )
-
-
-def _expanded(tag: str) -> Iterator[str]:
-    """Each of the tags that one stands for: ``py2.py3-none-any`` is two (PEP 425)."""
-    return map("-".join, itertools.product(*(part.split(".") for part in tag.split("-"))))
 
 
 def read(

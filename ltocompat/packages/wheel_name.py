@@ -6,6 +6,7 @@ gives no platform as it was written: indexes hold wheels of both sorts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -37,6 +38,10 @@ class WheelName(NamedTuple):
         if not dot or suffix.lower() != "whl" or len(parts) not in (5, 6) or not all(parts):
             return None
         build = parts[2] if len(parts) == 6 else ""
-        pythons, abis, platforms = (part.split(".") for part in parts[-3:])
-        tags = tuple("-".join(tag) for tag in product(pythons, abis, platforms))
-        return cls(normalized(parts[0]), parts[1], build, tags, tuple(platforms))
+        tags, platforms = tuple(single_tags("-".join(parts[-3:]))), tuple(parts[-1].split("."))
+        return cls(normalized(parts[0]), parts[1], build, tags, platforms)
+
+
+def single_tags(tag: str) -> Iterator[str]:
+    """Each of the tags that one stands for: ``py2.py3-none-any`` is two (PEP 425)."""
+    return map("-".join, product(*(part.split(".") for part in tag.split("-"))))

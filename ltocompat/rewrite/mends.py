@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from ltocompat.model.mend import Mend, Mended
 from ltocompat.model.verdict import Finding
 from ltocompat.packages.metadata import dependencies, python_and_platforms
 from ltocompat.packages.values import Kind, Shipped, normalized
+from ltocompat.packages.wheel_name import single_tags
 from ltocompat.rules.engine.findings import subject_of
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.rules.rule import Problem
@@ -100,10 +100,9 @@ def mended_by(shipped: Shipped, mend: Mend) -> Shipped:
         requires = tuple(dependencies(lines, [], shipped.budget))
         package = replace(package, requires_dist=lines, requires=requires)
     if mend.tag:
-        single = map("-".join, product(*(part.split(".") for part in mend.tag.split("-"))))
         _, platforms = python_and_platforms([mend.tag])
-        tags = {"tags": (mend.tag,), "tags_inside": tuple(single), "platforms": platforms}
-        package = replace(package, **tags)
+        inside = tuple(single_tags(mend.tag))
+        package = replace(package, tags=(mend.tag,), tags_inside=inside, platforms=platforms)
     hosts = tuple(_with_runpath(host, mend) for host in shipped.hosts)
     return replace(shipped, package=package, hosts=hosts)
 

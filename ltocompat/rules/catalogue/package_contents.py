@@ -7,7 +7,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import combinations, product
+from itertools import combinations
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import truncate_list
 from ltocompat.packages.resolving import ways_to
 from ltocompat.packages.values import Kind, Package, Shipped, installed_path
+from ltocompat.packages.wheel_name import single_tags
 from ltocompat.rules import floors
 from ltocompat.rules.linker_imports import files_of, short
 from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
@@ -186,8 +187,7 @@ def _tags_disagree(package: Package) -> Iterator[Problem]:
 
 def _single_tags(tags: Iterable[str]) -> set[tuple[str, ...]]:
     """Python, ABI and machine of each tag; which C library a system has is no difference."""
-    parts = (tag.lower().split("-") for tag in tags)
-    singles = (tag for part in parts for tag in product(*(text.split(".") for text in part)))
+    singles = (single.split("-") for tag in tags for single in single_tags(tag.lower()))
     return {(*tag[:-1], _OF_SYSTEM.sub("linux_", tag[-1])) for tag in singles}
 
 
