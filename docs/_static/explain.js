@@ -502,7 +502,7 @@ function alienTo(rows, nearest) {
   const table = Object.values(searchIndex.explain.speakers).flat().filter((row) => row.lines);
   if (!names.has("clients")) {
     const text = Object.values(nearest?.says ?? {}).join(" ");
-    for (const row of table) if (row.find !== "(?!)" && regex(row.lines).test(text)) names.delete(row.name);
+    for (const row of table) if (!row.find.startsWith("(?!)") && regex(row.lines).test(text)) names.delete(row.name);
   }
   for (const name of rows.flatMap((row) => [row.name, ...row.along])) names.delete(name);
   return table.filter((row) => names.has(row.name)).map((row) => row.lines).join("|");

@@ -31,7 +31,7 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
         source: who documents them.
         typed: patterns of commands, and how they are typed there.
         lines: a pattern of what only its readers can use of a fix; of a row that no text proves,
-            whose pattern is ``(?!)``, what is of no use whatever a client says.
+            whose pattern begins with ``(?!)``, what is of no use whatever a client says.
         alien: the names of rows whose lines are of no use to its readers; ``clients`` where
             those of a client named beside it aren't either.
         along: the names of rows whose lines are of use to its readers, too.
@@ -134,7 +134,8 @@ def _alien(speaking: Sequence[Speaker], nearest: Speaker) -> str:
     foreign = [speaker(_named()[name]) for name in sorted(names - {"clients"})]
     if "clients" not in names:  # what brings a client is of use to who has it
         text = " ".join(nearest.says.values())
-        foreign = [row for row in foreign if row.find == "(?!)" or not any(places(row.lines, text))]
+        never = [row for row in foreign if row.find.startswith("(?!)")]
+        foreign = [row for row in foreign if row in never or not any(places(row.lines, text))]
     return "|".join(row.lines for row in foreign if row.lines)
 
 
