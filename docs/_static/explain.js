@@ -198,7 +198,7 @@ function evidence(text) {
     ],
   };
   for (const name of ["optix", "cmake", "family", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
-  for (const name of ["module", "jetpack", "blender", "torch_major"]) read[name] = valuesOf(name, text);
+  for (const name of ["module", "jetpack", "blender", "torch_major", "python"]) read[name] = valuesOf(name, text);
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
   for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];
@@ -222,6 +222,8 @@ const order = (one, other) => {
   const [a, b] = [parsed(one), parsed(other)];
   return a[0] - b[0] || a[1] - b[1];
 };
+const older = (one, other) => (order(one, other) <= 0 ? one : other);
+const LAST_OF_OLD = "12.6";
 const majorOf = (cuda) => String(parsed(cuda)[0]);
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
 const known = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value));
@@ -345,10 +347,10 @@ function hostCompiler(values) {
 }
 
 function packageOf(values) {
-  const { files, last_of, ofACuda, ofPackage } = searchIndex.explain;
+  const { files, last_of, of_a_cuda, of_package } = searchIndex.explain;
   const file = (values.file || "").split(/[\\/]/).at(-1);
   const found = {};
-  const numbered = file.match(regex(`^${ofACuda}`));
+  const numbered = file.match(regex(`^${of_a_cuda}`));
   const cuda = numbered && (last_of[numbered[1]] ?? numbered.slice(1, 3).filter(Boolean).join("."));
   if (cuda?.includes(".")) found.file_cuda = cuda;
   const known = files[file.toLowerCase().endsWith(".dll") ? file.toLowerCase() : file];
@@ -361,7 +363,7 @@ function packageOf(values) {
   const others = major ? [] : known.packages.filter(([other]) => other !== name).map(([other]) => other);
   const part = name.match(/nvidia-(.+)-cu\d/);
   const folder = part ? part[1].replaceAll("-", "_") : `cu${known.major}`;
-  Object.assign(found, { file_package: quoted(name + version), package_folder: ofPackage.replace("%s", folder) });
+  Object.assign(found, { file_package: quoted(name + version), package_folder: of_package.replace("%s", folder) });
   return others.length ? { ...found, package_note: `for another CUDA: ${others.join(", ")}` } : found;
 }
 
@@ -414,6 +416,23 @@ function derived(values) {
   return found;
 }
 
+// The same values: no CUDA that dropped the GPU, no index without wheels for the Python.
+function fittingValues(values) {
+  const last = values.gpu_sm_last || "99.9";
+  let newest = searchIndex.explain.last_index[values.python] || "99.9";
+  if (values.gpu_sm_last) newest = older(older(newest, last), LAST_OF_OLD);
+  const found = { ...values };
+  if (order(values.driver_cuda || "0.0", last) > 0) {
+    found.driver_cuda = last;
+    for (const [part, value] of Object.entries(ofCuda(last))) found[`driver_${part}`] = value;
+  }
+  for (const name of ["driver_index", "gpu_sm_index"]) {
+    if (!(name in found) || order(release(found[name].slice(2)), newest) <= 0) continue;
+    found[name] = index(newest, false) || found[name];
+  }
+  return found;
+}
+
 const dropped = (values) => "sm_last" in values && (!values.build || order(values.build, values.sm_first) >= 0);
 const neededBranch = (cuda) => Number(searchIndex.explain.floors[majorOf(cuda)] || branchOf(cuda) || 0);
 const CONDITIONS = {
@@ -449,8 +468,8 @@ const CONDITIONS = {
 
 const systemOf = (whole) => searchIndex.explain.speakers.system.find((row) => regex(row.find).test(whole));
 
-function told(template, { values, alien, forms }) {
-  let sentence = filled(template, values, alien);
+function told(template, { values, alien, forms }, unfit) {
+  let sentence = filled(template, values, alien, unfit);
   for (const [pattern, words] of forms) sentence = sentence.replace(regex(pattern, "g"), words);
   return sentence;
 }
@@ -502,7 +521,7 @@ function alienTo(rows, nearest) {
   const table = Object.values(searchIndex.explain.speakers).flat().filter((row) => row.lines);
   if (!names.has("clients")) {
     const text = Object.values(nearest?.says ?? {}).join(" ");
-    for (const row of table) if (!row.find.startsWith("(?!)") && regex(row.lines).test(text)) names.delete(row.name);
+    for (const row of table) if (row.find !== "(?!)" && regex(row.lines).test(text)) names.delete(row.name);
   }
   for (const name of rows.flatMap((row) => [row.name, ...row.along])) names.delete(name);
   return table.filter((row) => names.has(row.name)).map((row) => row.lines).join("|");
@@ -539,6 +558,64 @@ function shown(flat, values) {
   return others.length ? { ...found, other_file: others[0] } : found;
 }
 
+// ---- Fixes that ask for nothing that the machine of a text rules out (rules/fitting.py)
+
+const ANY = 99;
+const ASIDE = /(?<!newer) \((?:[^()]|\([^()]*\))*\)/g;
+
+function fitting(template, of) {
+  const values = fittingValues(of.values);
+  const match = { ...of, values };
+  const fix = told(template, match);
+  if (!reasonsOf(fix, values).length) return fix;
+  const { asked } = searchIndex.explain;
+  const fit = told(template, match, (part) => reasonsOf(part, values).length > 0);
+  const reasons = Object.fromEntries(reasonsOf(fix.replace(ASIDE, ""), values).reverse());
+  if (!Object.keys(reasons).length || askedOf(fit).length || regex(asked.there.keep_driver[1]).test(fit)) return fit;
+  const known = { ...values, ...values.system.says, ...reasons, branch: String(neededBranch(reasons.newer_cuda || "0.0")) };
+  const cured = { ...values };
+  const cures = "keep_driver" in values.system.says ? {} : asked.cures;
+  for (const [by, [of, to]] of Object.entries(cures)) if (by in reasons) cured[of] = to;
+  if (typeof cured.system === "string") cured.system = searchIndex.explain.speakers.system.find((row) => row.name === cured.system);
+  const why = Object.entries(asked.because).filter(([kind]) => kind in reasons).map(([, text]) => filled(text, known));
+  const rest = told(template, match, (part) => reasonsOf(part, cured).length > 0);
+  return stripped([...why, rest].join(" "));
+}
+
+function reasonsOf(text, values) {
+  const { asked, sms } = searchIndex.explain;
+  const { says } = values.system;
+  const python = values.python || "99.9";
+  const wheels = Object.entries(asked.python).filter(([of, it]) => order(python, of) < 0 && regex(it).test(text));
+  const there = Object.entries(asked.there).filter(([name, [, it]]) => name in says && regex(it).test(text));
+  const found = [...wheels.map(([of]) => ["needs", of]), ...there.map(([, [kind]]) => [kind, ""])];
+  if (!("gpu_sm" in values || "driver_cuda" in values)) return found;
+  const last = values.gpu_sm_last || "99.9";
+  const own = values.driver_cuda || "99.9";
+  const runs = majorOf(own) > 10 ? `${majorOf(own)}.${ANY}` : own;
+  const alike = Object.keys(sms).filter((number) => Math.floor(number / 10) === Math.floor((values.gpu_sm || 0) / 10));
+  const first = alike.map((number) => sms[number].first).reduce(older, "99.9");
+  for (const [words, least, most] of askedOf(text)) {
+    const ofBuild = /^cu\d{3}/.test(words) && values.gpu_sm_last;
+    if (order(least, ofBuild ? older(last, LAST_OF_OLD) : last) > 0) found.push(["code", least]);
+    else if (alike.length && order(most, first) < 0) found.push(["older_code", least]);
+    else if (order(least, runs) > 0 && !words.startsWith("to R")) found.push(["newer_cuda", least]);
+  }
+  for (const [, branch] of text.matchAll(regex(asked.branch, "g"))) {
+    if (branch > (values.gpu_sm_branch || branch)) found.push(["gpu_branch", branch]);
+  }
+  return found;
+}
+
+function askedOf(text) {
+  const { not, cuda } = searchIndex.explain.asked;
+  return [...text.replace(regex(not, "g"), "").matchAll(regex(cuda.join("|"), "g"))].map((hit) => {
+    const [major, minor] = [...hit.slice(1).filter(Boolean), ...(hit.slice(1).some(Boolean) ? [] : ["12"])];
+    const most = hit[0].endsWith("newer") ? `${ANY}.0` : `${major}.${minor || ANY}`;
+    return [hit[0], `${major}.${minor || 0}`, most];
+  });
+}
+
 // ---- Causes that a text names (rules/messages.py)
 
 function places(message, reading, explained, flags) {
@@ -566,7 +643,7 @@ function firstThatHolds(message, found, lines, reading, machine, whole) {
     if (CONDITIONS[message.when || ""](values)) {
       Object.assign(values, { system: systemOf(whole) }, shown(whole, values));
       const sentences = message.cause + message.fix + message.check;
-      const [words, alien, forms] = said(whole, reading.flat, place.index, values, sentences);
+      const [words, alien, forms] = said(whole, reading.flat, place.index, fittingValues(values), sentences);
       return { message, values: { ...values, ...words }, alien, forms, found: place[0], line: stripped(lines[reading.lineOf(place.index)]) };
     }
   }
@@ -594,31 +671,34 @@ function matchesWith(lines, read, flags) {
   return found;
 }
 
-function filled(template, values, alien = "") {
+function filled(template, values, alien = "", unfit = () => false) {
+  const lost = "\0";
+  const isAlien = (part) => part.includes(lost) || (alien && regex(alien).test(part)) || unfit(part);
   const fill = (text) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "?");
   let sentence = "";
   let end = 0;
   for (const optional of template.matchAll(/\[\[(.*?)\]\]/g)) {
     sentence += fill(template.slice(end, optional.index));
     const whole = (part) => [...part.matchAll(/\{(\w+)\}/g)].every(([, name]) => name in values);
-    const told = optional[1].split("|").filter(whole).map((part) => own(fill(part), alien));
-    sentence += told.find(Boolean) ?? "";
+    const told = optional[1].split("|").filter(whole).map(fill);
+    const left = told.some((part) => /^[\p{L}\p{N}]/u.test(part)) ? lost : "";
+    sentence += told.map((part) => own(part, isAlien)).find(Boolean) ?? left;
     end = optional.index + optional[0].length;
   }
-  return own(sentence + fill(template.slice(end)), alien).replace(/^[;, ]+/, "");
+  return own(sentence + fill(template.slice(end)), isAlien).replace(/^[;, ]+/, "");
 }
 
-// The clauses of a text that are not told to readers of another ecosystem.
-function own(text, alien) {
-  if (!alien || !regex(alien).test(text)) return text;
+// The clauses of a text that are told to its reader, who is in one ecosystem, on one machine.
+function own(text, isAlien) {
+  if (!isAlien(text)) return text;
   const { aside, clause: parts, leads } = searchIndex.explain.clauses;
   const left = text.replace(regex(aside, "g"), (_, inner) => {
-    const words = own(inner, alien);
+    const words = own(inner, isAlien);
     return words && ` (${words})`;
   });
   let [kept, before, goesOn] = ["", "", false];
   for (const [, clause, after] of left.matchAll(regex(parts, "g"))) {
-    goesOn = regex(alien).test(clause) || (goesOn && before === ", and ");
+    goesOn = Boolean(isAlien(clause)) || (goesOn && before === ", and ");
     if (!goesOn) kept += kept ? before + clause : clause.replace(regex(leads), "");
     before = after;
   }
@@ -655,7 +735,7 @@ function explain(text) {
     const { rule } = message;
     if (shared.has(rule) || causes.has(rule)) continue;
     const cause = filled(message.cause, values);
-    const fix = told(message.fix, match) || told("{elsewhere}", match);
+    const fix = fitting(message.fix, match) || fitting("{elsewhere}", match);
     const check = told(message.check, match) || "nvidia-smi";
     causes.set(rule, { rule, line, cause, fix, check });
     for (const other of message.also || []) shared.add(other);

@@ -18,6 +18,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.words import excerpt
 from ltocompat.rules import prose
 from ltocompat.rules.evidence import patterns
+from ltocompat.rules.fitting import fitting
 from ltocompat.rules.literals import places
 from ltocompat.rules.message_values import derived, filled, values_known
 from ltocompat.rules.messages import Match, matches
@@ -83,15 +84,9 @@ def _this_machine() -> dict[str, str]:
     return values | ({"nvjitlink": linkers.pop()} if len(linkers) == 1 else {})
 
 
-_MACHINE = (
-    "[[driver {driver} (CUDA {driver_cuda}), |driver {driver}, ]]"
-    "[[{gpu} (sm_{gpu_sm}), ]][[nvJitLink {nvjitlink}]]"
-)
-
-
 def _described(machine: Mapping[str, str]) -> str:
     """Return a machine in words: ``driver 550.163 (CUDA 12.4), H100 (sm_90)``."""
-    known = filled(_MACHINE, derived(machine)).removesuffix(", ")
+    known = filled(values_known()["machine"], derived(machine)).removesuffix(", ")
     return known or "this machine has no driver, GPU or nvJitLink"
 
 
@@ -127,14 +122,10 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
     for match in found:
         if not any(match.message.rule in cause.also for cause in causes.values()):
             causes.setdefault(match.message.rule, _of_match(match))
-    shared = {
-        rule_id: replace(
-            _of_rule(rule_id), matched=cause.matched, score=cause.score, line=cause.line
-        )
-        for cause in causes.values()
-        for rule_id in cause.also
-    }
-    return [*causes.values(), *(entry for id_, entry in shared.items() if id_ not in causes)]
+    also = {of: cause for cause in causes.values() for of in cause.also if of not in causes}
+    for of, by in also.items():
+        causes[of] = replace(_of_rule(of), matched=by.matched, score=by.score, line=by.line)
+    return [*causes.values()]
 
 
 def _named(text: str, *more: str) -> list[tuple[str, CudaError]]:
@@ -158,7 +149,7 @@ def _of_match(match: Match) -> Explained:
         score=round(len(match.found) / (len(match.found) + _HALF), 3),
         line=match.line,
         cause=filled(match.message.cause, match.values),
-        fix=match.told(match.message.fix) or match.told("{elsewhere}"),
+        fix=fitting(match.message.fix, match) or fitting("{elsewhere}", match),
         check=match.told(match.message.check) or "nvidia-smi",
         values=match.values,
         also=match.message.also,
@@ -230,16 +221,13 @@ def _with_files(
     from ltocompat.commands.files_at_fault import files_at_fault
 
     first, *others = causes
-    faults = []
     rules = (first.id, *first.also)
-    for fault in files_at_fault(rules, first.values, options.places, options.python):
-        if isinstance(fault, Failure):
-            yield fault
-        else:
-            faults.append(AtFault(*fault))
+    found = [*files_at_fault(rules, first.values, options.places, options.python)]
+    yield from (fault for fault in found if isinstance(fault, Failure))
+    faults = tuple(AtFault(*fault) for fault in found if not isinstance(fault, Failure))
     if not faults:
         nameless = first.id.startswith(("SASS", "PTX")) and not {"sm", "gpu_sm"} & {*first.values}
         on = "; add the GPU, which the text doesn't name: 'error 209 on A100'" if nameless else ""
         yield Note(f"none of these files has the problem of {first.id}{on}")
-    yield replace(first, at_fault=tuple(faults))
+    yield replace(first, at_fault=faults)
     yield from (*others, *shared)

@@ -12,13 +12,12 @@ from ltocompat.model.arch import Release
 from ltocompat.model.generic import grouped
 from ltocompat.rules.evidence import patterns
 from ltocompat.rules.literals import Index, compiled, literals, places, small
-from ltocompat.rules.message_values import filled, values_known
+from ltocompat.rules.message_values import FIELD, filled, values_known
 from ltocompat.rules.prose import Row, rows
 
 _NEAR = 4000  # characters
 _PACKAGED = Release(11, 3)
 """The first release with images, and with packages for apt and conda, that are still there."""
-_VALUE = re.compile(r"\{(\w+)\}")
 
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,7 +30,7 @@ class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
         source: who documents them.
         typed: patterns of commands, and how they are typed there.
         lines: a pattern of what only its readers can use of a fix; of a row that no text proves,
-            whose pattern begins with ``(?!)``, what is of no use whatever a client says.
+            whose pattern is ``(?!)``, what is of no use whatever a client says.
         alien: the names of rows whose lines are of no use to its readers; ``clients`` where
             those of a client named beside it aren't either.
         along: the names of rows whose lines are of use to its readers, too.
@@ -78,6 +77,11 @@ def system_of(flat: str) -> Speaker:
     return next(row for row in _near(flat)["system"] if any(places(row.find, flat)))
 
 
+def says_of(system: str) -> Mapping[str, str]:
+    """Return what fixes say on a system."""
+    return speaker(_named()[system]).says
+
+
 def said(
     whole: str, flat: str, place: int, values: Mapping[str, str], sentences: str
 ) -> tuple[dict[str, str], str, list[tuple[str, str]]]:
@@ -91,7 +95,7 @@ def said(
     with that toolkit. Of clients that are as near within 200 characters, the first of the table
     counts: it may bring the others along.
     """
-    names = {*_VALUE.findall(sentences)} - values.keys()
+    names = {*FIELD.findall(sentences)} - values.keys()
     start, end = max(place - _NEAR, 0), place + _NEAR
     near = _near(flat)
     hits = [
@@ -134,8 +138,7 @@ def _alien(speaking: Sequence[Speaker], nearest: Speaker) -> str:
     foreign = [speaker(_named()[name]) for name in sorted(names - {"clients"})]
     if "clients" not in names:  # what brings a client is of use to who has it
         text = " ".join(nearest.says.values())
-        never = [row for row in foreign if row.find.startswith("(?!)")]
-        foreign = [row for row in foreign if row in never or not any(places(row.lines, text))]
+        foreign = [row for row in foreign if row.find == "(?!)" or not any(places(row.lines, text))]
     return "|".join(row.lines for row in foreign if row.lines)
 
 

@@ -33,7 +33,7 @@ def evidence(text: str) -> dict[str, str]:
         nvidia-smi has it), ``optix`` (9.0), ``cmake`` (3.22), ``family`` (of GPUs, OpenCV's),
         ``package`` (of Python), ``building`` (what pip builds), ``torch_release`` (2.8),
         ``module`` (the release of kernel modules from sources), ``jetpack`` (4.3), ``blender``
-        (2.83), ``torch_major`` (the CUDA major of a framework),
+        (2.83), ``python`` (3.8), ``torch_major`` (the CUDA major of a framework),
         ``gpu`` (its name) and ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), where told.
     """
     found = {name: values for name, read in _READ.items() if (values := {*read(name, text)})}
@@ -97,7 +97,7 @@ _READ: dict[str, Callable[[str, str], Iterable[str]]] = {
     "driver": _drivers,
     **dict.fromkeys(("nvcc", "toolkit", "torch", "said", "cmake", "optix"), _releases),
     **dict.fromkeys(("smi", "package", "building", "family", "torch_release"), _values),
-    **dict.fromkeys(("module", "jetpack", "blender", "torch_major"), _values),
+    **dict.fromkeys(("module", "jetpack", "blender", "torch_major", "python"), _values),
     "gpu": _gpus,
     "gpu_sm": _architectures,
 }

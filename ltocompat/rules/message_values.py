@@ -7,7 +7,6 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from ltocompat.facts import rows, table
@@ -31,23 +30,12 @@ from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules import prose
 from ltocompat.rules.evidence import release_of
-from ltocompat.rules.literals import places
+from ltocompat.rules.literals import compiled, places
 from ltocompat.rules.services import capability
 
+FIELD = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
-_FIRST_WITH_F = Release(12, 9)
-"""Family targets (sm_100f) begin with CUDA 12.9, whatever their number (measured: nvJitLink)."""
-_WRITES_ZSTANDARD = Release(12, 8)
-"""The first nvcc with --compress-mode is that of 12.8 (its release notes)."""
-_ZSTANDARD = (550, 54)
-"""The first driver that unpacks Zstandard is 550.54.14 (nvcc guide, --compress-mode)."""
-
-_OF_PACKAGE = """$(python -c 'import nvidia.%s as m; print(m.__path__[0])')/lib"""
-_OF_A_CUDA = re.compile(
-    r"(?:lib)?(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)(?:\.so\.|64_)(1\d|\d(?=\.))\.?(\d)?"
-)
-_LONG_PATH = 48  # what a sentence of an answer still takes
-_LONG_NAME = 60
+_LONG_NAME = 60  # what a sentence of an answer still takes
 
 
 def values_known() -> dict[str, Any]:
@@ -78,13 +66,13 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     if len(found.get("symbol", "")) > _LONG_NAME:
         found["symbol"] = f"{found['symbol'][:_LONG_NAME]}..."
     torch = Release.parse(found.get("torch", "0.0"))
-    newest = _OLD if "gpu_sm_last" in found else torch
+    newest = LAST_OF_OLD if "gpu_sm_last" in found else torch
     if Release.parse(found.get("gpu_sm_first", "99.9")) <= torch <= newest:
         found.pop("gpu_sm_index", None)  # a PyTorch that knows the GPU isn't what lacks it
     major = found.get("major") or found.get("builtins", found.get("ptx_cuda", "")).split(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
-        tail = found["needs_file"][-_LONG_PATH:]
+        tail = found["needs_file"][-48:]
         short = tail == found["needs_file"]
         found["needs_path"] = tail if short else "..." + tail[max(tail.find("/"), 0) :]
         found["needs_argument"] = shlex.quote(found["needs_file"])
@@ -108,6 +96,20 @@ def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
     found |= values
     if found.get("driver_major") == "11":  # minor-version compatibility: it runs any 11.x
         found["driver_index"] = _index(Release.parse(values_known()["last_of"]["11"]))
+    return found
+
+
+def fitting_values(values: Mapping[str, str]) -> Mapping[str, str]:
+    """The same values: no CUDA that dropped the GPU, no index without wheels for the Python."""
+    last = _release(values, "gpu_sm_last", "99.9")
+    newest = Release.parse(values_known()["last_index"].get(values.get("python"), "99.9"))
+    newest = min(newest, last, LAST_OF_OLD) if "gpu_sm_last" in values else newest
+    found = dict(values)
+    if _release(values, "driver_cuda") > last:
+        found |= {"driver_cuda": str(last), **_parts("driver", _of_cuda(str(last)))}
+    for name in ("driver_index", "gpu_sm_index"):
+        if Release.from_code(int(found.get(name, "cu0")[2:])) > newest:
+            found[name] = _index(newest) or found[name]
     return found
 
 
@@ -135,7 +137,9 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
     """The CUDA release of a library, and its package as pip takes it; of several none."""
     file = ntpath.basename(values.get("file", ""))
     found = {"package": values["building"]} if "building" in values else {}
-    if named := _OF_A_CUDA.match(file):  # the file's number is CUDA's own
+    if named := compiled(values_known()["of_a_cuda"]).match(
+        file
+    ):  # the file's number is CUDA's own
         cuda = values_known()["last_of"].get(named[1]) or ".".join(filter(None, named.groups()))
         found |= {"file_cuda": cuda} if "." in cuda else {}
     rows = packages_with(file)
@@ -151,7 +155,7 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
     found["file_package"] = shlex.quote(f"{name}{version}")
     part = re.search(r"nvidia-(.+)-cu\d", name)
     folder = part[1].replace("-", "_") if part else f"cu{rows[0].major}"
-    found["package_folder"] = _OF_PACKAGE % folder
+    found["package_folder"] = values_known()["of_package"] % folder
     return found | ({"package_note": f"for another CUDA: {', '.join(others)}"} if others else {})
 
 
@@ -198,18 +202,11 @@ def _host_compiler(values: Mapping[str, str]) -> dict[str, str]:
     name, command = ("clang", "clang++") if clang else ("gcc", "g++")
     # "gcc versions later than 12", "clang version must be less than 16"
     newest = int(host.split(".")[0]) - clang
-    said = host if newest == _WITH_MINORS else newest
+    said = host if newest == 4 else newest  # 4.8, 4.9: releases of their own (gcc.gnu.org)
     found = {"is": f"{name} {said}", "command": f"{command}-{said}", name: str(said)}
     if later := [row for row in rows(HostCompilers) if getattr(row, name) > newest]:
         found |= {"next": str(later[0].cuda), "next_is": f"{name} {getattr(later[0], name)}"}
     return _parts("host", found)
-
-
-_WITH_MINORS = 4
-"""The last GCC whose minors are releases of their own (gcc.gnu.org/releases.html)."""
-
-_OF_JETSON = "https://pypi.jetson-ai-lab.io"
-"""Wheels with code for integrated GPUs; PyTorch's own have none (pytorch issue 145560)."""
 
 
 def _visual_studio(values: Mapping[str, str]) -> dict[str, str]:
@@ -229,14 +226,14 @@ def _index(cuda: Release) -> str:
     return f"cu{known[-1].major}{known[-1].minor}" if known else ""
 
 
-_OLD = Release(12, 6)
+LAST_OF_OLD = Release(12, 6)
 """PyTorch's last index with code for GPUs before Turing (pytorch issue 157517)."""
 
 
 def _first_index(cuda: Release, last: Release | None) -> str:
     """The first of PyTorch's indexes, from 11.8 on, for a GPU; the last for old GPUs."""
     rows = [row for row in pytorch_indexes() if last is None and row >= max(cuda, Release(11, 8))]
-    known = [_OLD] * (last == Release(12, 9)) or rows
+    known = [LAST_OF_OLD] * (last == Release(12, 9)) or rows
     return f"cu{known[0].major}{known[0].minor}" if known else ""
 
 
@@ -256,7 +253,7 @@ def _of_sm(text: str) -> dict[str, str]:
         return {**values_known()["fermi"].get(text, {})}
     first = row.first_toolkit
     if match[2] == "f":
-        first = max(first, _FIRST_WITH_F)
+        first = max(first, Release(12, 9))  # whatever their number (measured: nvJitLink)
     elif text == "90a":
         first = Release(12, 0)  # sm_90 is of CUDA 11.8 (PTX ISA, release history: 7.8, 8.0)
     return {
@@ -267,7 +264,7 @@ def _of_sm(text: str) -> dict[str, str]:
         "last": str(row.last_toolkit or ""),
         "branch": str(row.last_branch or ""),
         "index": "" if row.tegra else _first_index(first, row.last_toolkit),
-        "jetson": values_known()["jetson"].get(text, _OF_JETSON) if row.tegra else "",
+        "jetson": values_known()["jetson"].get(text, ""),
     }
 
 
@@ -293,7 +290,7 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     **dict.fromkeys(("sm", "gpu_sm"), _of_sm),
     "symbol": _of_symbol,
     "optix": lambda of: {
-        "branch": next((str(row.branch) for row in rows(OptixRelease) if row.optix == of), "")
+        "branch": {r.optix: str(r.branch) for r in rows(OptixRelease)}.get(of, "")
     },
     "torch_release": lambda text: values_known()["companions"].get(text, {}),
     "nvenc": lambda api: {"branch": str(values_known()["nvenc"].get(api, ""))},
@@ -308,11 +305,11 @@ def _dropped(values: Mapping[str, str]) -> bool:
 
 def _no_driver(values: Mapping[str, str]) -> bool:
     """Return whether the GPU's last driver is older than the program; Fermi's is, of any."""
-    needed = _needed_branch(values.get("cuda") or values.get("made") or "9.2")
+    needed = needed_branch(values.get("cuda") or values.get("made") or "9.2")
     return int(values.get("gpu_sm_branch") or needed) < needed
 
 
-def _needed_branch(cuda: str) -> int:
+def needed_branch(cuda: str) -> int:
     """The oldest branch with drivers that run programs of a CUDA release; 0 where none is known."""
     floor = major_floor(Release.parse(cuda).major)
     return floor.branch if floor else int(_branch(Release.parse(cuda)) or 0)
@@ -336,14 +333,14 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "GPU is too old": lambda of: _release(of, "gpu_sm_cc", "99.9") < _release(of, "sm_cc", "6.0"),
     "GPU is newer than the build": lambda of: of.get("gpu_needs", "") == of.get("gpu_sm_first"),
     "removed": lambda values: "symbol_last" in values,
-    "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= _ZSTANDARD,
+    # nvcc guide, --compress-mode: from 550.54.14 on; it begins with nvcc 12.8 (release notes).
+    "driver reads Zstandard": lambda of: version_numbers(of.get("driver", "0")) >= (550, 54),
     "may be Zstandard": lambda of: all(
-        Release.parse(of.get(name, "99.9")) >= _WRITES_ZSTANDARD
-        for name in ("nvcc", "toolkit", "torch")
+        _release(of, it, "99.9") >= Release(12, 8) for it in ("nvcc", "toolkit", "torch")
     ),
     "driver is new enough": _driver_suffices,
     "driver is older than PyTorch": lambda of: (
-        int(of.get("driver_own_branch", "999")) < _needed_branch(of.get("torch", "0.0"))
+        int(of.get("driver_own_branch", "999")) < needed_branch(of.get("torch", "0.0"))
     ),
     "another nvcc is used": lambda of: (
         _release(of, "sm_first", "99.9") <= _release(of, "build") <= _release(of, "sm_last", "99.9")
@@ -354,7 +351,11 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
 """The conditions that a row of messages may name in its ``when``."""
 
 
-def filled(template: str, values: Mapping[str, str], alien: str = "") -> str:
+Unfit = Callable[[str], object]
+NEVER: Unfit = frozenset[str]().__contains__
+
+
+def filled(template: str, values: Mapping[str, str], alien: str = "", unfit: Unfit = NEVER) -> str:
     """A sentence with its values, in which braces of a value stay what they are.
 
     Args:
@@ -362,38 +363,44 @@ def filled(template: str, values: Mapping[str, str], alien: str = "") -> str:
             are known and of which something is left.
         values: by their names.
         alien: a pattern of what is told to readers of other ecosystems, of which nothing stays.
+        unfit: tells of a part that it asks for what the reader can't have; nothing stays of it.
     """
+
+    def is_alien(part: str) -> object:
+        return _LOST in part or (alien and any(places(alien, part))) or unfit(part)
+
     sentence, end = "", 0
     known = defaultdict(lambda: "?", values)
     for optional in _OPTIONAL.finditer(template):
         sentence += template[end : optional.start()].format_map(known)
-        for alternative in optional[1].split("|"):
-            with suppress(KeyError):
-                if own := _own(alternative.format_map(values), alien):
-                    sentence += own
-                    break
+        parts = (of for of in optional[1].split("|") if {*FIELD.findall(of)} <= values.keys())
+        told = [part.format_map(values) for part in parts]
+        kept = next(filter(None, (_own(part, is_alien) for part in told)), "")
+        sentence += kept or _LOST * any(part[:1].isalnum() for part in told)
         end = optional.end()
-    return _own(sentence + template[end:].format_map(known), alien).lstrip(";, ")
+    return _own(sentence + template[end:].format_map(known), is_alien).lstrip(";, ")
 
 
-_ASIDE = re.compile(r" ?(?<![$\w])\(((?:[^()]|\([^()]*\))*)\)")
+_LOST = "\0"
+"""Stands where nothing is left that fits, so that the clause around it goes, too."""
+_ASIDE = re.compile(r" ?(?<![\w!$])\(((?:[^()]|\([^()]*\))*)\)")
 _PARTED = r"; (?:or )?|, or |, and |\. (?=[A-Z])"
 _WHOLE = r"""\((?:[^()]|\([^()]*\))*\)|(?<=[ =(])'[^']*'|(?<=[ =(])"[^"]*\""""
 _CLAUSE = re.compile(rf"((?:{_WHOLE}|(?!{_PARTED})(?:.|\n))+)({_PARTED}|$)")
 _LEADS = re.compile(r"^(?:[Ee]lse|[Oo]therwise|[Oo]r|[Tt]hen|and),? ")
 
 
-def _own(text: str, alien: str) -> str:
-    """The clauses of a text that are not told to readers of another ecosystem.
+def _own(text: str, is_alien: Callable[[str], object]) -> str:
+    """The clauses of a text that are told to its reader, who is in one ecosystem, on one machine.
 
-    What such a clause goes on with after ``and`` goes with it.
+    What a clause that isn't goes on with after ``and`` goes with it.
     """
-    if not alien or not any(places(alien, text)):
+    if not is_alien(text):
         return text
-    left = _ASIDE.sub(lambda aside: f" ({own})" if (own := _own(aside[1], alien)) else "", text)
+    left = _ASIDE.sub(lambda aside: f" ({own})" if (own := _own(aside[1], is_alien)) else "", text)
     kept, before, goes_on = "", "", False
     for clause, after in _CLAUSE.findall(left):
-        goes_on = any(places(alien, clause)) or (goes_on and before == ", and ")
+        goes_on = bool(is_alien(clause)) or (goes_on and before == ", and ")
         if not goes_on:
             kept += before + clause if kept else _LEADS.sub("", clause)
         before = after

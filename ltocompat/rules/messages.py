@@ -18,7 +18,7 @@ from ltocompat.model.paste import Paste, Reading
 from ltocompat.rules.clients import said, shown, system_of
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
 from ltocompat.rules.literals import Index, compiled, likely_in, places, small
-from ltocompat.rules.message_values import CONDITIONS, derived, filled
+from ltocompat.rules.message_values import CONDITIONS, NEVER, Unfit, derived, filled, fitting_values
 from ltocompat.rules.prose import rows
 
 _TRIES = 16  # places of one text whose values are looked at: the same error repeats itself
@@ -81,9 +81,9 @@ class Match(Struct, frozen=True):
     alien: str = ""
     forms: Sequence[tuple[str, str]] = ()
 
-    def told(self, template: str) -> str:
+    def told(self, template: str, unfit: Unfit = NEVER) -> str:
         """A sentence with the values, and its commands as the reader of the text types them."""
-        sentence = filled(template, self.values, self.alien)
+        sentence = filled(template, self.values, self.alien, unfit)
         for pattern, words in self.forms:
             sentence = compiled(pattern).sub(words, sentence)
         return sentence
@@ -204,7 +204,8 @@ def _first_that_holds(
             whole = paste.readings[0].flat
             values |= {"system": system_of(whole).name, **shown(whole, values)}
             sentences = message.cause + message.fix + message.check
-            words, alien, forms = said(whole, reading.flat, place.start(), values, sentences)
+            fit = fitting_values(values)
+            words, alien, forms = said(whole, reading.flat, place.start(), fit, sentences)
             line = paste.line(reading.line_of(place.start()))
             return Match(message, line, place[0], values | words, alien, forms)
     return None
