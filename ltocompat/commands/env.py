@@ -76,7 +76,7 @@ def _machine(
     if root is None:
         return nullcontext((Machine.here(), []))
     if os.path.isdir(root) and not is_layout(os.fspath(root)):
-        return nullcontext((Machine(root=os.path.abspath(root)), []))
+        return nullcontext((Machine(root=os.path.abspath(root), environ={"PATH": _PATH}), []))
     return _of_image(os.fspath(root))
 
 
