@@ -79,6 +79,22 @@ def test_an_image_is_seen_as_its_unpacked_files_are(
     assert env(tmp_path / "layout").environment == unpacked
 
 
+@pytest.mark.parametrize("prefix", ["usr", "usr/local"])
+@pytest.mark.parametrize("folder", ["python3.12/site-packages", "python3/dist-packages"])
+def test_a_folder_has_the_packages_of_its_image(tmp_path: Path, prefix: str, folder: str) -> None:
+    made = machines.nothing(tmp_path / "root")
+    site = f"/{prefix}/lib/{folder}"
+    metadata = "Metadata-Version: 2.1\nName: nvidia-cuda-nvrtc-cu12\nVersion: 12.4.127\n"
+    made.put(f"{site}/nvidia_cuda_nvrtc_cu12-12.4.127.dist-info/METADATA", metadata)
+    made.put(f"{site}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", shared("libnvrtc.so.12"))
+    made.put("/etc/os-release", "ID=debian\n")
+    image = tmp_path / "image.tar"
+    image.write_bytes(oci_layout(layers_of(made.root, 1), {"os": "linux"}))
+    found, of_image = env(made.root).environment, env(image).environment
+    assert found.compilers
+    assert (found.compilers, found.wheels) == (of_image.compilers, of_image.wheels)
+
+
 def test_a_stub_and_cuda_compat_in_an_image_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
