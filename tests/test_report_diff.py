@@ -45,7 +45,7 @@ def side(path: str, **facts: Any) -> DiffSummary:  # noqa: ANN401 - any field ma
 
 
 def changes() -> tuple[Change, ...]:
-    many = tuple(f"_Z{n}kernel{n}Pf" for n in range(7))
+    many = tuple(f"_Z7kernel{n}Pf" for n in range(7))
     symbols = tuple(f"__nvJitLink{name}_13_0" for name in ("AddData", "Complete", "Create"))
     return (
         Change("file-lost", "lib/liby.so", "sass", places=(OLD,)),

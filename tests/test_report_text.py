@@ -120,3 +120,7 @@ def test_a_place_that_is_too_long_loses_folders_first() -> None:
     place = f"/work/{'deep/' * 9}x-1.0.whl::lib/libx.so@0x40"
     assert clip_place(place, 40).endswith("deep/x-1.0.whl::lib/libx.so@0x40")
     assert len(clip_place(place, 20)) == 20
+
+
+def test_a_name_of_no_letters_is_the_whole_symbol() -> None:
+    assert function_name("_Z0kernel", 30) == "_Z0kernel"

@@ -27,7 +27,7 @@ def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
 
 
 _MANGLED = re.compile(r"_ZN?K?(?=L?[0-9])")
-_NAME = re.compile(r"L?([0-9]{1,4})(?=[A-Za-z_])")
+_NAME = re.compile(r"L?([1-9][0-9]{0,3})(?=[A-Za-z_])")
 _UNSPOKEN = ("_GLOBAL__N_", "_V_")  # namespaces that no source names, the second of CUB and Thrust
 
 

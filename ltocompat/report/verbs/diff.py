@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.comparison.requirement_changes import linker_text
@@ -10,7 +11,7 @@ from ltocompat.model.diff import KINDS, Change, Diff, DiffSummary, Said
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
-from ltocompat.model.words import count, truncate_list
+from ltocompat.model.words import count, function_name, truncate_list
 from ltocompat.report import Failure, Options, answers
 from ltocompat.report.cells import CellNames
 from ltocompat.report.document import (
@@ -25,7 +26,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
-from ltocompat.report.text import LONGEST_NAME, binary_size, clip, fold_archs, truncate
+from ltocompat.report.text import LONGEST_NAME, binary_size, fold_archs, truncate
 
 _MOST_ROWS = 200
 _MOST_WORDS = 6
@@ -126,21 +127,20 @@ def _cell(change: Change, cell: Said) -> str:
 
 
 def _names(changes: Iterable[Change]) -> Iterator[Items]:
-    """Some kernels; once for kinds of images that lost or gained the same."""
-    alike: dict[tuple[str, str, tuple[str, ...]], list[Change]] = {}
+    """Some kernels, instances together; once for kinds of images that lost or gained the same."""
+    alike: dict[tuple[str, str, tuple[tuple[str, int], ...]], list[Change]] = {}
     for change in changes:
         record = change.old if change.new is None else change.new
         if change.kind in _KERNELS and isinstance(record, tuple):
-            shown = tuple(name for name in record if name)[:_MOST_NAMES]
+            names = Counter(function_name(name, LONGEST_NAME) for name in record if name)
+            shown = tuple(names.items())[:_MOST_NAMES]
             alike.setdefault((change.kind, change.subject, shown), []).append(change)
     for (kind, subject, shown), several in alike.items():
         of = ", ".join(f"{change.about} {change.count:,}" for change in several)
         inside = (" in ", Code(subject)) if subject else ()
-        yield Items(
-            f"{KINDS[kind]} ({of})",
-            tuple((Code(clip(name, LONGEST_NAME)), *inside) for name in shown),
-            left_out(max(change.count for change in several) - len(shown)),
-        )
+        lines = ((Code(name), f" ({same:,})" if same > 1 else "", *inside) for name, same in shown)
+        rest = max(change.count for change in several) - sum(same for _, same in shown)
+        yield Items(f"{KINDS[kind]} ({of})", tuple(lines), left_out(rest))
 
 
 def _moved(change: Change) -> str:
