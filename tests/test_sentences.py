@@ -83,6 +83,20 @@ CLUMSY = {
 }
 # Alternatives that readers had to take apart: each is a sentence.
 CHAINED = re.compile(r"; (?:or|else|if|until|then|otherwise)\b")
+# Commands that a fix has in one spelling, so that each ecosystem types them as its own, and those
+# for which clients.toml has a sentence: rows of apt's own messages may have apt's.
+SPELLED = {
+    r"\bpip3 (?:un)?install\b|\bpython3? -m pip\b|(?<!\S)[!%]pip\b": "pip install",
+    r"\bapt-get install\b|(?<!sudo )\bapt install\b": "sudo apt install",
+    r"\b(?:micro)?mamba install\b": "conda install",
+    r"\bsetenv [A-Z]|\$env:": "export NAME=VALUE",
+    r"\bpoetry run pip\b|\bpixi (?:add|run)\b|\bRUN (?:pip|apt)": "pip install, sudo apt install",
+    r"\binstall (?:--only-upgrade )?nvidia-container-toolkit\b": "{container_toolkit}",
+    r"\bubuntu-drivers\b|\bakmod-nvidia\b": "{update_driver}",
+    r"\b(?:apt|dnf) install (?:libcudnn|cudnn9)": "{get_headers}",
+    r"HOST_COMPILER=\{host|\bNVCC_CCBIN=\{host": "{give_host}",
+    r"\bcuda-toolkit=\{torch\b": "{with_torch}",
+}
 REPOSITORY = Path(__file__).parent.parent
 CATALOGUE = REPOSITORY / "ltocompat" / "rules" / "catalogue"
 # What matches texts of other programs, or quotes them.
@@ -175,6 +189,19 @@ def test_no_advice_chains_its_alternatives_by_semicolons() -> None:
     aside = re.compile(r"\([^()]*\)")
     found = [text for text in texts if CHAINED.search(aside.sub("", aside.sub("", text)))]
     assert not found
+
+
+def test_fixes_have_each_command_as_the_sentences_of_clients_have_it() -> None:
+    table = tomllib.loads((CATALOGUE / "messages.toml").read_text())["message"]
+    rows = [row for row in table if not row["name"].startswith("apt-")]
+    assert len(rows) > 500
+    found = [
+        f"{row['name']}: {match[0]}: write {better}"
+        for row in rows
+        for pattern, better in SPELLED.items()
+        for match in re.finditer(pattern, row["fix"])
+    ]
+    assert found == []
 
 
 def test_no_page_has_a_clumsy_phrase() -> None:
