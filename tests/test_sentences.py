@@ -79,6 +79,10 @@ CLUMSY = {
     r"\bnone of it\b": "the noun",
     r"\bthat which\b": "the noun",
     r"\bit is not known\b": "it is unknown",
+    r"(?:^|[.;:)] )Else\b": "otherwise",
+    r"\b[Aa]nother (?:(?!is |was )\w+ ){1,3}than\b": "a different",
+    r"\b(?:than|equals?|is|are|not) (?:that|those) of\b": "the noun",
+    r"\bthe CUDA of nvidia-smi\b": "nvidia-smi's CUDA version",
     r"[(,] ?(?:XYZ|XY|X\.YZ?|N|NNN|PACKAGE|VERSION|FILE): ": "stands for",
 }
 # Alternatives that readers had to take apart: each is a sentence.
@@ -202,6 +206,16 @@ def test_fixes_have_each_command_as_the_sentences_of_clients_have_it() -> None:
         for match in re.finditer(pattern, row["fix"])
     ]
     assert found == []
+
+
+def test_no_aside_of_an_advice_lists_four_cases() -> None:
+    """Readers take a list in parentheses apart twice: its parts are sentences."""
+    texts = [
+        t for file in CATALOGUE.rglob("*.toml") for t in advice(tomllib.loads(file.read_text()))
+    ]
+    asides = [aside for text in texts for aside in re.findall(r"\([^()]*\)", text)]
+    assert len(asides) > 800
+    assert not [aside for aside in asides if aside.count("; ") > 2]
 
 
 def test_no_page_has_a_clumsy_phrase() -> None:
