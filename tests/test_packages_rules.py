@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from package_writer import zip_of
 from packages_made import (
@@ -23,6 +25,7 @@ from packages_made import (
     told,
     wheel,
 )
+from packaging.requirements import Requirement
 from rule_cases import spares, strikes
 from samples import FOLDER
 from test_hosts_windows import image
@@ -37,6 +40,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import packages_beside
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.rule import Problem
+from ltocompat.rules.shipped_needs import Need, Strength
 
 FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
 UNDOCUMENTED = Verdict.UNDOCUMENTED
@@ -785,3 +789,18 @@ def test_libc_has_the_names_of_librt_since_2_34() -> None:
         "mq_setattr mq_timedreceive mq_timedsend mq_unlink shm_open shm_unlink timer_create "
         "timer_delete timer_getoverrun timer_gettime timer_settime"
     )
+
+
+@given(
+    st.sampled_from([(12,), (13,), (12, 13)]),
+    st.none() | st.builds(Release, st.sampled_from([12, 13]), st.integers(0, 9)),
+)
+def test_the_line_is_of_the_newest_major_that_files_ask_for(
+    majors: tuple[int, ...], floor: Release | None
+) -> None:
+    """Variants for CUDA 12 and 13 need at least 12.0; the line that lets 14 in is of 13."""
+    assume(floor is None or floor.major <= majors[-1])
+    need = Need("nvjitlink", Strength.LOADED, majors, floor, floor, "libx.so", Kind.WHEEL)
+    line = Requirement(need.requirement)
+    assert line.name == {12: "nvidia-nvjitlink-cu12", 13: "nvidia-nvjitlink"}[majors[-1]]
+    assert {major for major in range(11, 16) if f"{major}.99" in line.specifier} == {majors[-1]}

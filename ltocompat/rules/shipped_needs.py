@@ -77,7 +77,7 @@ class Need(Struct, frozen=True):
     def requirement(self) -> str:
         """The package that should be in the metadata, with its versions."""
         major = self.majors[-1]
-        floor = self.sure or self.possible or Release(major, 0)
+        floor = max(self.sure or self.possible or Release(major, 0), Release(major, 0))
         versions = f">={floor},<{floor.major + 1}"
         if self.kind is Kind.CONDA:
             return f"{CONDA[self.part]} {versions}"
