@@ -1678,3 +1678,10 @@ def test_nvjitlinks_errors_are_known_as_cuda_bindings_prints_them(name: str, num
     """Without ``NVJITLINK_``, and with the number (enum.IntEnum of cuda.bindings.nvjitlink)."""
     printed = explain(f"cuda.bindings.nvjitlink.nvJitLinkError: ERROR_{name} ({number})")
     assert printed[0].id == explain(f"NVJITLINK_ERROR_{name}")[0].id
+
+
+@pytest.mark.parametrize("symbol", ["__nvJitLinkComplete_12_4", " __nvJitLinkCreate_13_0\n"])
+def test_a_symbol_alone_is_a_missing_one(symbol: str) -> None:
+    """People on call type the name, without the words before it."""
+    (found, *_) = explain(symbol)
+    assert (found.id, found.values["symbol"]) == ("NJL-01", symbol.strip())
