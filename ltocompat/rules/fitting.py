@@ -51,13 +51,12 @@ def fitting(template: str, match: Match) -> str:
 def _reasons(text: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Kinds of what rules out a part of a text, with what is asked for."""
     known, says = values_known()["asked"], says_of(values["system"])
-    python = Release.parse(values.get("python", "99.9"))
-    wheels = [(of, it) for of, it in known["python"].items() if python < Release.parse(of)]
+    python = int(values.get("python", "3.99")[2:])
+    wheels = [(of, it) for of, it in known["python"].items() if python < int(of[2:])]
     yield from (("needs", of) for of, it in wheels if any(places(it, text)))
     there = [row for name, row in known["there"].items() if name in says]
     yield from ((kind, "") for kind, it in there if any(places(it, text)))
-    if "gpu_sm" in values or "driver_cuda" in values:
-        yield from _of_driver_and_gpu(text, values)
+    yield from _of_driver_and_gpu(text, values) if {"gpu_sm", "driver_cuda"} & values.keys() else ()
 
 
 def _of_driver_and_gpu(text: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:

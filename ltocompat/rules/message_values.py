@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ntpath
 import re
 import shlex
@@ -164,6 +165,7 @@ def _of_ptx(isa: str) -> dict[str, str]:
     return {} if cuda is None else {"cuda": str(cuda), "branch": _branch(cuda)}
 
 
+@functools.cache
 def _of_cuda(text: str) -> dict[str, str]:
     cuda = Release.parse(text)
     known = {"major": str(cuda.major), "branch": _branch(cuda), "index": _index(cuda)}
@@ -373,10 +375,10 @@ def filled(template: str, values: Mapping[str, str], alien: str = "", unfit: Unf
     known = defaultdict(lambda: "?", values)
     for optional in _OPTIONAL.finditer(template):
         sentence += template[end : optional.start()].format_map(known)
-        parts = (of for of in optional[1].split("|") if {*FIELD.findall(of)} <= values.keys())
-        told = [part.format_map(values) for part in parts]
-        kept = next(filter(None, (_own(part, is_alien) for part in told)), "")
-        sentence += kept or _LOST * any(part[:1].isalnum() for part in told)
+        parts = [of for of in optional[1].split("|") if {*FIELD.findall(of)} <= values.keys()]
+        kept = (_own(part.format_map(values), is_alien) for part in parts)
+        lost = (_LOST for part in parts if part.format_map(values)[:1].isalnum())
+        sentence += next(filter(None, kept), None) or next(lost, "")
         end = optional.end()
     return _own(sentence + template[end:].format_map(known), is_alien).lstrip(";, ")
 
