@@ -209,10 +209,10 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
     @property
     def failure(self) -> str:
         """Why it failed: the library's error and the start of its log, or how its process ended."""
-        if self.code:
-            return f"{self.code_name or self.code}: {first_line(self.log) or 'it gave no reason'}"
         if self.outcome == "crashed":
             return f"its process ended ({self.why_ended})"
+        if self.code and self.outcome != "timed out":
+            return f"{self.code_name or self.code}: {first_line(self.log) or 'it gave no reason'}"
         return self.why_ended if self.outcome == "timed out" else str(self.outcome)
 
 
