@@ -41,7 +41,7 @@ DISAGREES = "TRIAL-DISAGREES"
 def outcome(row: Mapping[str, Any], *, loading: str = "eagerly") -> TrialOutcome:
     """A recorded answer as a trial gives it; those were of eager loads."""
     reason = f"error {row.get('code')}" if row.get("code") else ""
-    return TrialOutcome("driver of CUDA 13.0", row["outcome"], reason=reason, loading=loading)
+    return TrialOutcome("CUDA 13.0 driver", row["outcome"], reason=reason, loading=loading)
 
 
 def tried(place: str, answer: TrialOutcome) -> ModuleVerdict:
@@ -167,7 +167,7 @@ def test_a_refusal_of_the_driver_is_told_as_its_own(log: Path, tmp_path: Path) -
     del log
     finding = of_trial(checked(ptx(tmp_path, "code 222")))
     assert finding.message == (
-        "by the rules it is jit, but the driver of CUDA 13.0, loading lazily, refuses it: "
+        "by the rules it is jit, but the CUDA 13.0 driver, loading lazily, refuses it: "
         "error 222 CUDA_ERROR_UNSUPPORTED_PTX_VERSION: ptxas fatal: no"
     )
     assert (finding.evidence, finding.source) == ("a trial load", "the driver itself")

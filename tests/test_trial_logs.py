@@ -87,7 +87,7 @@ def test_sentences() -> None:
     assert "the LTO-IR was made by a newer CUDA release than this nvJitLink" in words
     assert "two inputs define saxpy" in words
     assert "this nvJitLink does not link for the architecture 70" in words
-    assert "the input was given as CUBIN, but it is of another kind" in words
+    assert "the input was given as CUBIN, but it has another kind" in words
 
 
 def test_unknown_log() -> None:

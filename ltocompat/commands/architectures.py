@@ -42,12 +42,12 @@ def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Archite
     It reads only headers: a library of 100 MB takes a tenth of a second.
 
     Args:
-        source: a file, folder, package or place; or bytes, or an open binary file.
+        source: a file, folder, package or location; or bytes, or an open binary file.
         limits: bounds for reading one file.
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: there is nothing at a place.
+        UsageError: there is nothing at a location.
     """
     counts: dict[ImageKind, Counter[SmArch]] = {kind: Counter() for kind in ImageKind}
     skipped: list[Skipped] = []
@@ -71,7 +71,7 @@ def serves(
     """Count, for each GPU architecture, the modules that serve it by SASS, PTX or a link.
 
     Args:
-        source: a file, folder, package or place; or bytes, or an open binary file.
+        source: a file, folder, package or location; or bytes, or an open binary file.
         archs: in any spelling of ``ltocompat audit --require-archs``: ``8.0;9.0+PTX``,
             ``75-real;90``, ``sm_90``, ``hopper``; or several of them.
         limits: bounds for reading one file.
@@ -83,7 +83,7 @@ def serves(
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: an architecture is invalid, or there is nothing at a place.
+        UsageError: an architecture is invalid, or there is nothing at a location.
     """
     lists = [archs] if isinstance(archs, str) else archs
     wanted = dict.fromkeys(

@@ -81,7 +81,7 @@ def audit(
     """Check every file at these paths against a policy.
 
     Args:
-        paths: one or several files, folders, packages or places.
+        paths: one or several files, folders, packages or locations.
         policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``; without one, only rules that need no target apply.
         targets: where releases run, instead of the policy's targets.
@@ -106,7 +106,7 @@ def audit(
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: no path is named, the policy has a mistake, or a place is invalid.
+        UsageError: no path is named, the policy has a mistake, or a location is invalid.
         Missing: an nvJitLink, a driver or a GPU that a trial needs is missing.
     """
     scope = _scope(options)

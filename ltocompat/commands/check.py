@@ -47,7 +47,7 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
     """Check every file at these paths for every target and each of its GPUs.
 
     Args:
-        paths: one or several files, folders, packages, places, ``-`` for standard input, bytes or
+        paths: one or several files, folders, packages, locations, ``-`` for standard input, bytes or
             open binary files (bytes are called ``input-0``, ``input-1`` by their position); none:
             the packages with device code in an environment of this machine.
         targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
@@ -77,7 +77,7 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: a target or a place is invalid.
+        UsageError: a target or a location is invalid.
         Missing: an nvJitLink, a driver or a GPU that a trial needs is missing; or no target is
             named, and this machine has neither driver nor GPU.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DeploymentTarget(Struct, frozen=True):
-    """A place where artifacts will run: a described target, or a machine that was examined.
+    """A target on which artifacts will run: a described one, or a machine that was examined.
 
     Attributes:
         target: the target, as far as it is known.
@@ -33,17 +33,17 @@ class DeploymentTarget(Struct, frozen=True):
 
     @property
     def installation(self) -> Installation | None:
-        """The packages that are installed at this place; None if unknown."""
+        """The packages that are installed on this target; None if unknown."""
         return None
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
-        """The verdicts on an artifact at this place: by GPU, then by route (None: both)."""
+        """The verdicts on an artifact for this target: by GPU, then by route (None: both)."""
         return ArtifactJudge(summary, self.engine).results(self.target, route)
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:  # noqa: ARG002
-        """The CUDA libraries that the place's loader finds for a file; empty if unknown."""
+        """The CUDA libraries that the target's loader finds for a file; empty if unknown."""
         return frozenset()
 
     def own_result(self) -> Result | None:
-        """Problems of the place itself, independent of the artifact; None if unknown."""
+        """Problems of the target itself, independent of the artifact; None if unknown."""
         return None

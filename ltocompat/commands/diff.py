@@ -48,7 +48,7 @@ def diff(options: DiffOptions) -> Diff:
     ``Diff.unknown`` says what is left out.
 
     Args:
-        old: a file, a package, a folder, a place, what ``inspect --format json`` wrote, or ``-``.
+        old: a file, a package, a folder, a location, what ``inspect --format json`` wrote, or ``-``.
         new: the new release, in the same form.
         kernels: also compare the names of kernels, for which every image has to be decoded.
         forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
@@ -58,7 +58,7 @@ def diff(options: DiffOptions) -> Diff:
 
     Raises:
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
-        UsageError: there is nothing at a place, or both sides are standard input.
+        UsageError: there is nothing at a location, or both sides are standard input.
     """
     (found,) = run(options)
     return found
@@ -69,7 +69,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
 
     Raises:
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
-        UsageError: there is nothing at a place, or both sides are standard input.
+        UsageError: there is nothing at a location, or both sides are standard input.
     """
     paths = os.fspath(options.old), os.fspath(options.new)
     if paths == ("-", "-"):

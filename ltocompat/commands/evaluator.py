@@ -46,7 +46,7 @@ class Evaluator:
 
         Raises:
             UnreadableInput: one can't be opened.
-            UsageError: there is none, or there is nothing at a place.
+            UsageError: there is none, or there is nothing at a location.
         """
         if not sources:
             raise UsageError("there is nothing to check; give bytes, an open file or a path")

@@ -13,7 +13,7 @@ from ltocompat.model.location import Location
 class Disagreement(Struct, frozen=True):
     """A compile option in which LTO-IR images of one link differ.
 
-    nvJitLink links them without a message (64 pairs of options with 15 versions).
+    nvJitLink links them without a message (measured with 64 pairs of options and 15 versions).
 
     Attributes:
         option: e.g. ``-ftz``.

@@ -56,7 +56,7 @@ class Location(Struct, frozen=True, gc=False):
         """
         if not (found or self.is_file):
             raise UsageError(
-                f"there is nothing at {self}; list the places with: ltocompat inspect --images "
+                f"there is nothing at {self}; list the images with: ltocompat inspect --images "
                 f"{self.path}"
             )
 
@@ -98,7 +98,7 @@ class Location(Struct, frozen=True, gc=False):
             UsageError: the text is empty.
         """
         if not text:
-            raise UsageError("an empty path was given; name a file, a folder, a place or -")
+            raise UsageError("an empty path was given; name a file, a folder, a location or -")
         if text == "-" or os.path.lexists(text):
             return cls(text)
         tail = _TAIL.search(text)

@@ -178,7 +178,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         """Return the linker of a link (None if the target names none), and whether it is nvlink.
 
         Args:
-            objects: relocatable objects are among the inputs, which builds give to nvlink.
+            objects: True if the inputs contain relocatable objects, which builds give to nvlink.
         """
         offline = self.nvlink is not None and (objects or self.nvjitlink is None)
         return (self.nvlink if offline else self.nvjitlink), offline

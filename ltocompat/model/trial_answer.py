@@ -18,7 +18,7 @@ class TrialOutcome(Struct, frozen=True):
     """The answer of a linker or a driver to one module, alone, for a GPU.
 
     Attributes:
-        who: what was asked: ``nvJitLink 13.3.33``, ``driver of CUDA 13.0``.
+        who: what was asked: ``nvJitLink 13.3.33``, ``CUDA 13.0 driver``.
         outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``lost`` (it ended
             well, without a kernel of the inputs), ``crashed`` or ``timed out``.
         cause: short name of the reason of a refusal, as logs are read; None when it is not known.

@@ -36,7 +36,7 @@ _CLAUSE = re.compile(r"(==|!=|>=|<=|~=|=|>|<)?\s*([0-9][\w.+!]*?)(\.?\*)?")
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The conda package; None where it is none."""
+    """The conda package; None if the file is not one."""
     info = _info(view, path, budget)
     if info is None:
         return None

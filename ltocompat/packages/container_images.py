@@ -27,7 +27,7 @@ _RELEASE = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The image in an archive; None where it is none, or has several."""
+    """The image in an archive; None if the archive is not an image, or has several."""
     try:
         images = images_in(plain_image(view, budget), Location(path), budget)
     except LimitExceeded:

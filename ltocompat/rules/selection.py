@@ -26,7 +26,7 @@ class SelectionFailure(enum.StrEnum):
     EMPTY = "it holds no image"
     FINAL = "its code for this GPU is final SASS, which linkers refuse"
     GUARDED = "its kernels are left out or only return on this GPU, but do more on other GPUs"
-    OTHER_KIND = "its only image for this GPU is of a kind that ltocompat doesn't check"
+    OTHER_KIND = "its only image for this GPU has a kind that ltocompat doesn't check"
 
 
 class Pick(Struct, frozen=True):

@@ -97,7 +97,7 @@ def _kernels(stored: StoredModule, signature: ModuleSignature, gpu: int) -> tupl
 
 def _outcome(driver: LoadedDriver, answer: LoadAnswer) -> TrialOutcome:
     loading = "lazily" if driver.lazy else "eagerly"
-    outcome = TrialOutcome(f"driver of CUDA {driver.cuda}", str(answer.outcome), loading=loading)
+    outcome = TrialOutcome(f"CUDA {driver.cuda} driver", str(answer.outcome), loading=loading)
     if answer.outcome is LoadOutcome.LOADED:
         return outcome
     if answer.outcome is not LoadOutcome.REFUSED:

@@ -124,7 +124,7 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             consequence,
             remedy=f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
             evidence=makers.evidence(image),
-            doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 and "
+            doubt="only a driver's cuLinkAddData (deprecated) links it; CUDA 12 drivers and "
             "later were not measured (LTO-09)"
             if ancient
             else "the tables don't have this major, which may refuse LTO-IR of older majors",
@@ -300,7 +300,7 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         needs = f", which needs driver {floor}" if floor else ""
         yield Problem(
             Verdict.UNKNOWN,
-            f"{names} links with nvJitLink {linker.version} on a driver of CUDA {driver}: the "
+            f"{names} links with nvJitLink {linker.version} on a CUDA {driver} driver: the "
             f"result is code of CUDA {linker.release.major}{needs}",
             remedy=f"update the driver, or install the nvJitLink of its major, {driver.major}, if "
             "that is new enough for the LTO-IR",

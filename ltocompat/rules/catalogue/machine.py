@@ -209,11 +209,11 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
             seen.add(compiler.path)
             yield Problem(
                 verdict,
-                f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the driver of "
-                f"CUDA {driver} reads PTX up to {cuda_ptx(driver) or 'an older one'}: the "
+                f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the "
+                f"CUDA {driver} driver reads PTX up to {cuda_ptx(driver) or 'an older one'}: the "
                 "driver refuses such PTX with error 222",
                 remedy="let NVRTC make SASS (an sm_ architecture), or link the PTX with nvJitLink. "
-                f"Or install {name} {driver}, or a driver of CUDA {least}",
+                f"Or install {name} {driver}, or a CUDA {least} driver",
                 evidence=compiler.path,
                 headline=f"{name} {compiler.version} writes PTX {isa}, and the driver reads up to "
                 f"{cuda_ptx(driver) or 'an older one'} (error 222)",
@@ -318,7 +318,7 @@ def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
     names = ", ".join(f"R{other.branch} ({other.kind}, to {other.eol})" for other in longer)
     yield Problem(
         Verdict.OK,
-        f"driver {driver.version} is of R{row.branch} ({row.kind}), which NVIDIA has not "
+        f"driver {driver.version} belongs to R{row.branch} ({row.kind}), which NVIDIA has not "
         f"updated since {row.eol}",
         remedy=f"move to {names}" if names else "move to a branch that NVIDIA supports",
         evidence=driver.source,

@@ -230,7 +230,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         but = "; on data centre GPUs, its cuda-compat may be enough" if shipped.compat else ""
         yield Problem(
             Verdict.OK if but else verdict,
-            f"the metadata allow drivers of CUDA {declared.cuda} "
+            f"the metadata allow CUDA {declared.cuda} drivers "
             f"({drivers.first_production(branch)}), but {package.name} needs {floor}{but}",
             f"{instead}compile the code with an older toolkit",
             declared.source,
@@ -266,7 +266,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
         if declared.cuda is not None and declared.cuda > cuda and not image.compat:
             yield Problem(
                 Verdict.OK,
-                f"{image.package.name} starts on drivers of CUDA {declared.cuda} and newer, "
+                f"{image.package.name} starts on CUDA {declared.cuda} drivers and newer ones, "
                 f"but its code runs from {floor} on",
                 f"write {line}, unless another part of it needs more",
                 declared.source,

@@ -56,7 +56,7 @@ def read_image(text: str) -> Node:
     """The keys of an image by its name, or why it has none.
 
     NGC's names (nvcr.io/nvidia/pytorch:24.05-py3) tell no CUDA release, and these images start on
-    drivers of CUDA 9.0 and newer, whatever their code needs (NVIDIA_REQUIRE_CUDA=cuda>=9.0 in the
+    CUDA 9.0 drivers and newer, whatever their code needs (NVIDIA_REQUIRE_CUDA=cuda>=9.0 in the
     environment of tritonserver 23.12 and pytorch 20.06, as users print it).
     """
     match = _IMAGE.fullmatch(text)
