@@ -233,7 +233,7 @@ Falling back to cpu.
             "use a build",
         ),
         (Machine(0, "Tesla K80"), "The last CUDA for Tesla K80 (sm_37) is 11.8: use a build", ""),
-        (Machine(550, system="Windows"), "Windows has no wheels of that: use WSL", "jax[cuda12]"),
+        (Machine(550, system="Windows"), "That has no wheels for Windows: use WSL", "jax[cuda12]"),
         (Machine(550, python="3.8"), "That needs Python 3.9 or newer, and the text has 3.8", "uv"),
     ],
 )

@@ -48,7 +48,7 @@ def diff(options: DiffOptions) -> Diff:
     ``Diff.unknown`` says what is left out.
 
     Args:
-        old: a file, a package, a folder, a location, what ``inspect --format json`` wrote, or ``-``.
+        old: a file, package, folder or location, what ``inspect --format json`` wrote, or ``-``.
         new: the new release, in the same form.
         kernels: also compare the names of kernels, for which every image has to be decoded.
         forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
