@@ -48,8 +48,8 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 
     Args:
         paths: one or several files, folders, packages, locations, ``-`` for standard input, bytes
-            or open binary files (bytes are called ``input-0``, ``input-1`` by their position); none:
-            the packages with device code in an environment of this machine.
+            or open binary files (bytes are called ``input-0``, ``input-1`` by their position);
+            none: the packages with device code in an environment of this machine.
         targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
             machine.
         python: the interpreter whose environment is checked; None: the active one, else this one.
