@@ -17,7 +17,7 @@ from ltocompat.report import FINDING_FORMATS, FORMATS, LIST_FORMATS, Options
 from ltocompat.scan.filters import ImageFilter
 
 FAIL_ON = ("jit", "undocumented", "unknown", "fail")
-"""The verdicts that ``--fail-on`` takes."""
+"""The verdicts that ``--fail-on`` accepts."""
 
 KIND = Option(
     f"Only images of this kind: {', '.join(ImageKind)}. Repeatable, or separated by commas.",

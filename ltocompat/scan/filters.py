@@ -21,8 +21,8 @@ class ArchFilter(Struct, frozen=True):
     """One architecture to select.
 
     Attributes:
-        number: the number: 90 for ``sm_90a``.
-        suffix: the suffix, which must be equal: ``a`` for ``sm_90a``; the filter ``90`` does not
+        number: 90 for ``sm_90a``.
+        suffix: must be equal: ``a`` for ``sm_90a``; the filter ``90`` does not
             match ``sm_90a``.
         form: real, virtual or LTO; None for any.
     """

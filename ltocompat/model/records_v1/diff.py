@@ -39,7 +39,7 @@ class Side(Record):
 
     Attributes:
         saved: True if the release was read from saved JSON of inspect.
-        size: Bytes of all files; null if unknown.
+        size: Size in bytes of all files; null if unknown.
         skipped: Number of places that were not read.
         complete: True if every file was read to its end.
         kernels: Number of different kernels that were compared; null if they were not compared.

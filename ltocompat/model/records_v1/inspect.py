@@ -133,7 +133,7 @@ class Artifact(Record):
     Attributes:
         host: The file as a host file; null if it is not one.
         members: Libraries and programs inside an archive, and objects that a device link needs.
-        size: Bytes of the file; null if reading stopped early.
+        size: Size in bytes of the file; null if reading stopped early.
         complete: True if the file was read to its end.
     """
 
@@ -162,7 +162,7 @@ class Summary(Record):
     """Counts over all files.
 
     Attributes:
-        stored_size: Bytes of all images, as far as known.
+        stored_size: Size in bytes of all images, as far as known.
     """
 
     artifacts: Count

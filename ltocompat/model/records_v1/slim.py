@@ -58,7 +58,7 @@ class Artifact(Record):
             files, if any.
         size: Bytes before the change.
         zero_size: Bytes that are zeros now, which take no space in a wheel or a layer.
-        stored_size: Bytes of all device code before the change.
+        stored_size: Size in bytes of all device code before the change.
         files: Number of files that were changed.
         images: Number of images that stay in changed regions; each was compared by SHA-256.
         verdicts: Verdicts on the GPUs that were kept.

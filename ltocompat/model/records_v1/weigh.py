@@ -34,7 +34,7 @@ class Library(Record):
     Attributes:
         stored_size: Bytes in the file, headers and padding included.
         saved: Bytes that could be saved.
-        host_debug_size: Bytes of the debug sections of host code.
+        host_debug_size: Size in bytes of the debug sections of host code.
     """
 
     stored_size: Annotated[Count, From("stored")]
@@ -57,7 +57,7 @@ class Kernel(Record):
 
     Attributes:
         demangled: The C++ name; null without ltocompat[demangle].
-        code_size: Bytes of the kernel's unpacked SASS in all cubins.
+        code_size: Size in bytes of the kernel's unpacked SASS in all cubins.
         count: Number of cubins with the kernel.
     """
 
@@ -71,8 +71,8 @@ class Layer(Record):
     Attributes:
         history: The Dockerfile line that made the layer: RUN pip install torch; empty if the image
             records none.
-        size: Bytes of the unpacked files.
-        hidden_size: Bytes of files that later layers replace or remove; they still ship.
+        size: Size in bytes of the unpacked files.
+        hidden_size: Size in bytes of files that later layers replace or remove; they still ship.
         stored_size: Bytes of device code in the files that a container sees.
     """
 
@@ -85,9 +85,9 @@ class Artifact(Record):
     """Size of the device code of one path.
 
     Attributes:
-        size: Bytes of the file, or of all files of a folder.
-        stored_size: Bytes of all device code: the sum of archs and overhead_size.
-        overhead_size: Bytes of fatbin headers and padding.
+        size: Size in bytes of the file, or of all files of a folder.
+        stored_size: Size in bytes of all device code: the sum of archs and overhead_size.
+        overhead_size: Size in bytes of fatbin headers and padding.
         saved: Sum of all savings.
         slim_saved: Bytes that slim would remove with the same --keep-gpu; null without --keep-gpu,
             or if slim does not write this kind of file.

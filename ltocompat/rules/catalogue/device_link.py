@@ -223,7 +223,7 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
             continue
         yield Problem(
             Verdict.OK,
-            f"the toolkit in {toolkit.root} has nvlink and no libnvvm in {_LIBNVVM}: device links "
+            f"the toolkit in {toolkit.root} has nvlink, but no libnvvm in {_LIBNVVM}: device links "
             "with -dlto fail there (elfLink linker library load error)",
             remedy=f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or give nvlink "
             "-nvvmpath=FOLDER, with libnvvm in FOLDER/lib64",
