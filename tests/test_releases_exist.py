@@ -55,9 +55,8 @@ def drawn(number: int, seed: int) -> list[str]:
     numbers = random.Random(seed)  # noqa: S311 - drawn cases, no secret
 
     def one() -> str:
-        machine = (numbers.choice(of) for of in ((0, *BRANCHES), ("", *COMPILERS)))
-        branch, compiler = (*machine,)
-        said = lines(int(branch), str(compiler), numbers.choice(SYSTEMS))
+        branch, compiler = numbers.choice((0, *BRANCHES)), numbers.choice(("", *COMPILERS))
+        said = lines(branch, compiler, numbers.choice(SYSTEMS))
         return f"{numbers.choice(TEXTS)}\n\n{said}\n"
 
     return [one() for _ in range(number)]
