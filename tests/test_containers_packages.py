@@ -187,7 +187,7 @@ def test_a_place_that_is_a_link_names_its_target(tmp_path: Path) -> None:
     path.write_bytes(raw_zip(Raw(b"libx.so", b"libx.so.1", mode=0o120777), Raw(b"libx.so.1", b"x")))
     records = list(ltocompat.inspect(f"{path}::libx.so"))
     assert [r.reason for r in records if isinstance(r, Skipped)] == [
-        "it is a link to 'libx.so.1'; name that"
+        "it is a link to 'libx.so.1'; name its target"
     ]
 
 

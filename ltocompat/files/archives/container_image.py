@@ -492,7 +492,7 @@ class _LayerWalk(Struct):
                 self.links[self.kept.keep(name)] = self.kept.keep(header.target)
             place = self.at.member(f"/{name}")
             if place.contains(self.wanted):
-                yield Skipped(place, f"it is a link to {header.target[:100]!r}; name that")
+                yield Skipped(place, f"it is a link to {header.target[:100]!r}; name its target")
 
     def _passed_over(self) -> Iterator[Member | Skipped]:
         """The files of which only now is known that they are seen."""

@@ -117,7 +117,7 @@ class Names:
         elif len(self._links) < self._most and len(full) <= _LONGEST:
             self._links.append((place, _key(full), shown))
         if place.contains(wanted):
-            yield Skipped(place, f"it is a link to {shown!r}; name that")
+            yield Skipped(place, f"it is a link to {shown!r}; name its target")
 
     def broken_links(self) -> Iterator[Skipped]:
         """Links whose targets were not found; to be asked when all names were seen."""

@@ -129,7 +129,7 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
     text = ", ".join(f"{name}: {release}" for name, release in {**chosen, **brought}.items())
     yield Problem(
         Verdict.UNKNOWN if apart else Verdict.OK,
-        f"several toolkits may be mixed ({text}); the compiler may not match the libraries",
+        f"several toolkits may be mixed ({text}); the compiler and the libraries may differ",
         evidence="; ".join(chosen),
         headline=f"several toolkits may be mixed ({text})",
     )
