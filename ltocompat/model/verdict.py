@@ -250,7 +250,7 @@ class Coverage(Struct, frozen=True, gc=False):
         without_kernels: number of modules without kernels, as far as kernels were counted.
         none: number of modules with kernels but without code for this GPU.
         kernels: number of the ``best_kernels`` that have code for this GPU.
-        best_kernels: number of kernels for the GPU that has the most; 0 if this GPU misses none of
+        best_kernels: number of kernels for the GPU with the most kernels; 0 if this GPU has all of
             them.
     """
 

@@ -354,8 +354,8 @@ def _note(
         return
     if where.beyond:
         text = (
-            f"is newer than {where.below}, the newest in our tables, so documented {documented} "
-            f"compatibility decides; it may have dropped {arch}"
+            f"is newer than {where.below}, the newest in our tables; the verdict relies on "
+            f"documented {documented} compatibility, but it may have dropped {arch}"
         )
     elif where.below is None:
         text = f"is not in our tables: it counts as older than {where.above}, the oldest there"
