@@ -420,7 +420,7 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
             if size > limits.spool_bytes:
                 raise UnreadableInput(
                     f"{name} is over the limit of {limits.spool_bytes} bytes; save it to a "
-                    "file and name that"
+                    "file and name the file"
                 )
             try:
                 write_all(spool.fileno(), data)
