@@ -77,7 +77,9 @@ class Need(Struct, frozen=True):
     def requirement(self) -> str:
         """The package that should be in the metadata, with its versions."""
         major = self.majors[-1]
-        floor = max(self.sure or self.possible or Release(major, 0), Release(major, 0))
+        # NVRTC may be of no newer a major than the nvJitLink beside it (NJL-07).
+        least = Release(0 if self.part == "nvrtc" else major, 0)
+        floor = max(self.sure or self.possible or Release(major, 0), least)
         versions = f">={floor},<{floor.major + 1}"
         if self.kind is Kind.CONDA:
             return f"{CONDA[self.part]} {versions}"

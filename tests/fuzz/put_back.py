@@ -68,8 +68,8 @@ BUGS = (
         "rules/message_values.py",
         (
             (
-                "    return _own(sentence + template[end:].format_map(known), alien)",
-                "    return _own((sentence + template[end:]).format_map(known), alien)",
+                "_own(sentence + template[end:].format_map(known), is_alien)",
+                "_own((sentence + template[end:]).format_map(known), is_alien)",
             ),
         ),
     ),
