@@ -735,7 +735,8 @@ ASKS = {
     ),
     *("cuda-library-missing-on-windows", "nvhpc-without-toolkit"),
     *("luxcore-program-compilation", "conda-driver-too-old", "visual-studio-without-cuda"),
-    *("jax-plugin-of-another-release", "configure-older-than-cuda"),
+    *("jax-plugin-of-another-release", "configure-older-than-cuda", "r-torch-without-that-cuda"),
+    *("vllm-of-another-major", "tensorrt-engine-of-trtexec"),
 }
 
 
