@@ -44,7 +44,7 @@ from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
 from ltocompat.rules.clients import Speaker, shown, speaker
 from ltocompat.rules.evidence import evidence, of_another_vendor, patterns
-from ltocompat.rules.literals import literals, places, small
+from ltocompat.rules.literals import Index, literals, places, small
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import Match, Message, matches, messages, pattern_of
 from ltocompat.rules.prose import rows as table_rows
@@ -450,6 +450,18 @@ def test_a_place_of_joined_lines_leads_back_to_its_own_line() -> None:
     reading = Reading([("first ", 3), ("second", 7)])
     lines = [reading.line_of(place) for place in range(len(reading.flat))]
     assert lines == [3] * len("first ") + [7] * len("second")
+
+
+@given(st.sampled_from(messages()), st.integers(40, 90), st.integers(0, 90))
+def test_what_joined_lines_bring_stands_near_their_seams(
+    message: Message, width: int, before: int
+) -> None:
+    text = "x" * before + " ".join(message.find) * 2
+    lines = [text[start : start + width] for start in range(0, len(text), width)]
+    readings = Paste("\n".join(lines)).readings
+    index = Index(row.find for row in messages())
+    near = set[int]().union(*(index.numbers(reading.own) for reading in readings))
+    assert all(index.numbers(reading.flat) <= near for reading in readings)
 
 
 # ---- Who speaks, and what is there

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -71,6 +70,8 @@ def reporter(
     Each file, or trial, is also a line of the logger ``ltocompat``, at level INFO, and each step in
     it one at level DEBUG.
     """
+    import logging
+
     logger = logging.getLogger("ltocompat")
     if progress is None and not logger.isEnabledFor(logging.INFO):
         return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import PurePath
 
 from msgspec import Struct
 
@@ -151,5 +150,7 @@ def refuse_address(path: str | os.PathLike[str], option: str) -> None:
 
 def folders_around(where: str) -> tuple[str, ...]:
     """A folder and those that it lies in, the nearest first."""
+    from pathlib import PurePath
+
     path = PurePath(os.path.abspath(where))
     return tuple(map(str, (path, *path.parents)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -41,12 +41,13 @@ _DATE = r"(?:[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ])?(?:[0-9]{2}[-/][0-9]{2} )?"
 _DAY = rf"{_DATE}(?:[A-Z][a-z]{{2}} [ 0-9][0-9] )?"
 _TIME = rf"{_DAY}[0-9][0-9]:[0-9][0-9]:[0-9][0-9][.,0-9]{{0,10}}(?:Z|[+-][0-9][0-9]:?[0-9][0-9])?"
 _LOGGED = re.compile(
-    rf"\A(?=.{{0,60}}{_TIME})"
+    rf"\A(?=.{{0,86}}:[0-9][0-9]:)(?=.{{0,60}}{_TIME})"
     rf"(?:\[[^\[\]]{{1,60}}\]:?|\([\w=.:# -]{{1,60}}\)|{_TIME}"
     r"|(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\b(?! [0-9]{1,3}(?: in |:))"
     r"|[\w.-]{1,40}(?= ?\|)|[\w.-]{1,40} [\w./-]{1,40}\[[0-9]{1,9}\]:|std(?:err|out) [FP]\b"
     r"|[|:-]|\s){1,12}"
 )
+_NEAR = 100  # letters; no fixed string of a message has more
 _NARROWEST = 40
 """Terminals and boxes are no narrower: a text that breaks before that is no wrapped one."""
 
@@ -70,6 +71,7 @@ class Reading:
 
     Attributes:
         flat: the text.
+        own: the letters around joined lines, of which no other reading has all; else the text.
     """
 
     def __init__(self, parts: Iterable[tuple[str, int]]) -> None:
@@ -77,8 +79,11 @@ class Reading:
         lengths = (len(text) for text, _ in pieces)
         self._starts = [*itertools.accumulate(lengths, initial=0)][:-1]
         self._lines = [line for _, line in pieces]
-        self.flat = "".join(text for text, _ in pieces)
-        self._blanks = [place for place, letter in enumerate(self.flat) if letter == " "]
+        self.flat = flat = "".join(text for text, _ in pieces)
+        self._words = [*itertools.accumulate(map(len, flat.replace(" ", " \n").split("\n")))][:-1]
+        seams = (start for start in self._starts[1:] if flat[start] != " ")
+        around = "\n".join(flat[max(at - _NEAR, 0) : at + _NEAR] for at in seams)
+        self.own = min(around or flat, flat, key=len)
 
     def line_of(self, place: int) -> int:
         """Return the number of the line that a place lies on."""
@@ -86,7 +91,7 @@ class Reading:
 
     def letters_before(self, place: int) -> int:
         """Return how many letters that are no blanks lie before a place: alike in all readings."""
-        return place - bisect_left(self._blanks, place)
+        return place - bisect_right(self._words, place)
 
 
 class Paste:

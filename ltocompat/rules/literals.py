@@ -49,11 +49,13 @@ def places(pattern: str, text: str, *part: int) -> Iterator[re.Match[str]]:
 def likely_in(text: str, pattern: str) -> re.Pattern[str] | None:
     """Return the alternatives of a pattern whose fixed strings are in a text; None without any."""
     flag, alternatives = _parted(pattern)
-    is_there = small(text).__contains__
-    found = []
+    letters, found = small(text), []
     for alternative, needs in alternatives:
         for strings in needs:
-            if not any(map(is_there, strings)):
+            for string in strings:
+                if string in letters:
+                    break
+            else:
                 break
         else:
             found.append(alternative)
@@ -69,18 +71,24 @@ class Index:
     """Fixed strings, and the numbers of those who look at a text that has one of them."""
 
     def __init__(self, strings: Iterable[Iterable[str]]) -> None:
-        pairs = ((string, number) for number, own in enumerate(strings) for string in own)
-        self._known = grouped((pair[0][:3] if len(pair[0]) > 2 else "", pair) for pair in pairs)
+        edges = ((s.lower() if s[2:] else "", s, of) for of, own in enumerate(strings) for s in own)
+        self._known = grouped((low[:3], (low[-3:], s, of)) for low, s, of in edges)
 
     def numbers(self, text: str) -> set[int]:
         """Return the numbers of all strings that are in a text."""
-        threes = {"", *map("".join, zip(text, text[1:], text[2:], strict=False))}
+        threes = _threes(small(text))
         return {
             number
-            for three in self._known.keys() & threes
-            for string, number in self._known[three]
-            if string in text
+            for begin in self._known.keys() & threes
+            for end, string, number in self._known[begin]
+            if end in threes and string in text
         }
+
+
+@functools.lru_cache(maxsize=2)
+def _threes(text: str) -> set[str]:
+    """Every three letters of a text, and none."""
+    return {"", *map("".join, zip(text, text[1:], text[2:], strict=False))}
 
 
 @functools.cache

@@ -138,9 +138,8 @@ def _package(values: Mapping[str, str]) -> dict[str, str]:
     """The CUDA release of a library, and its package as pip takes it; of several none."""
     file = ntpath.basename(values.get("file", ""))
     found = {"package": values["building"]} if "building" in values else {}
-    if named := compiled(values_known()["of_a_cuda"]).match(
-        file
-    ):  # the file's number is CUDA's own
+    # The file's number is CUDA's own.
+    if named := compiled(values_known()["of_a_cuda"]).match(file):
         cuda = values_known()["last_of"].get(named[1]) or ".".join(filter(None, named.groups()))
         found |= {"file_cuda": cuda} if "." in cuda else {}
     rows = packages_with(file)
@@ -291,9 +290,7 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     "std": lambda text: {"first": values_known()["languages"].get(text[-4:], "")},
     **dict.fromkeys(("sm", "gpu_sm"), _of_sm),
     "symbol": _of_symbol,
-    "optix": lambda of: {
-        "branch": {r.optix: str(r.branch) for r in rows(OptixRelease)}.get(of, "")
-    },
+    "optix": lambda v: {"branch": {r.optix: str(r.branch) for r in rows(OptixRelease)}.get(v, "")},
     "torch_release": lambda text: values_known()["companions"].get(text, {}),
     "nvenc": lambda api: {"branch": str(values_known()["nvenc"].get(api, ""))},
 }

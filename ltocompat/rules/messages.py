@@ -119,13 +119,10 @@ def _matches(paste: Paste, known: Mapping[str, str], flags: int) -> Iterator[Mat
     machine: Mapping[str, str] | None = None
     # A byte for each letter: 1 where a message stands that a row above has explained.
     explained = bytearray(len(paste.readings[0].flat))
-    index = _index(flags)
-    near = [(r, index.numbers(small(r.flat) if flags else r.flat)) for r in paste.readings]
-    for number in sorted(set[int]().union(*(numbers for _, numbers in near))):
+    near = (small(reading.own) if flags else reading.own for reading in paste.readings)
+    for number in sorted(set[int]().union(*map(_index(flags).numbers, near))):
         message = _message(number)
-        for reading, numbers in near:
-            if number not in numbers:
-                continue
+        for reading in paste.readings:
             found = _places(message, reading, explained, flags)
             if not found:
                 continue
@@ -152,19 +149,17 @@ def _places(
 ) -> list[re.Match[str]]:
     """Where the text of a row stands, apart from what is explained."""
     flat = reading.flat
-    likely = likely_in(flat, pattern_of(message.pattern, flags))
-    if likely is None:
-        return []
     found = [
         place
+        for likely in (likely_in(flat, pattern_of(message.pattern, flags)),)
+        if likely
         for part in _parts(message, reading, flags)
         for place in likely.finditer(flat, *part)
         if explained.find(1, *map(reading.letters_before, place.span())) < 0
     ]
-    if found and message.beside and not any(places(pattern_of(message.beside, flags), flat)):
-        return []
-    parted = found and message.unless and any(places(pattern_of(message.unless, flags), flat))
-    return [] if parted else found
+    keeps = found and any(places(pattern_of(message.beside, flags), flat))
+    parted = keeps and message.unless and any(places(pattern_of(message.unless, flags), flat))
+    return found if keeps and not parted else []
 
 
 def _parts(message: Message, reading: Reading, flags: int) -> list[tuple[int, int]]:
