@@ -255,6 +255,7 @@ const ofCuda = (text) => known({
   digits: parsed(text).join(""),
   dashed: parsed(text).join("-"),
   ...nextMajor(Number(majorOf(text)) + 1),
+  ...searchIndex.explain.old[text],
 });
 
 function ofPtx(isa) {
@@ -294,9 +295,6 @@ const DERIVED = {
   newer: (text) => ({ cuda: release(text) }),
   tool: (text) => ({ cuda: release(text) }),
   driver: ofDriver,
-  clang: (text) => ({ has: searchIndex.explain.has[text] || "" }),
-  jetpack: (text) => ({ has: searchIndex.explain.has[text] || "" }),
-  std: (text) => ({ first: searchIndex.explain.languages[text.replace(/^gnu|^c/, "")] || "" }),
   sm: ofSm,
   gpu_sm: ofSm,
   build: ofCuda,
@@ -305,8 +303,6 @@ const DERIVED = {
   toolkit: ofCuda,
   torch: ofCuda,
   symbol: (text) => searchIndex.explain.symbols[text] || {},
-  torch_release: (text) => searchIndex.explain.companions[text] || {},
-  nvenc: (text) => ({ branch: String(searchIndex.explain.nvenc[text] || "") }),
   optix: (text) => ({ branch: String(searchIndex.explain.optix.find(([name]) => name === text)?.[1] || "") }),
 };
 
@@ -383,6 +379,9 @@ function derived(values) {
     if (!(name in found)) continue;
     for (const [part, value] of Object.entries(known(derive(found[name])))) found[`${name}_${part}`] = value;
   }
+  for (const [name, table] of Object.entries(searchIndex.explain.known)) {
+    for (const [part, value] of Object.entries(table[found[name]] || {})) found[`${name}_${part}`] = value;
+  }
   if ("building" in found) found.package = found.building;
   if ("code" in found) found.smi = `${Math.floor(found.code / 1000)}.${Math.floor((found.code % 1000) / 10)}`;
   if ("smi" in found) {
@@ -403,8 +402,17 @@ function derived(values) {
   found.gpu_arch = found.gpu_sm || (native ? "native" : "XY");
   found.gencode = found.gpu_arch === "native" ? "-arch=native" : `-gencode arch=compute_${found.gpu_arch === "21" ? "20" : found.gpu_arch},code=sm_${found.gpu_arch}`;
   found.gpu_note = found.gpu_arch === "XY" ? " (XY stands for the compute capability without the dot)" : "";
-  if (build && found.gpu_sm_first && order(build, found.gpu_sm_first) < 0) found.gpu_needs = found.gpu_sm_first;
-  else if (build && found.gpu_sm_last && order(build, found.gpu_sm_last) > 0) found.gpu_needs = found.gpu_sm_last;
+  const gpus = (found.gpu_sms ?? found.gpu_sm ?? "").split(";").map(ofSm);
+  found.gpu_ccs = gpus.map(({ cc }) => cc).filter(Boolean).join(",");
+  const first = gpus.reduce((least, of) => (order(of.first || "0.0", least) > 0 ? of.first : least), "0.0");
+  const last = gpus.reduce((most, of) => older(of.last || "99.9", most), "99.9");
+  if (build && order(first, last) <= 0) {
+    if (order(build, first) < 0) {
+      const fit = Object.entries(searchIndex.explain.sms).filter(([, row]) => order(row.first, build) <= 0 && !row.tegra);
+      found.gpu_ptx = String(Math.max(...fit.map(([number]) => Number(number))));
+      found.gpu_needs = first;
+    } else if (order(build, last) > 0) found.gpu_needs = last;
+  }
   const major = found.major || (found.builtins ?? found.ptx_cuda ?? "").split(".")[0];
   found.cu_suffix = major === "12" ? "-cu12" : major === "11" ? "-cu11" : "";
   if ("needs_file" in found) {
@@ -577,7 +585,7 @@ function fitting(template, of) {
   const cures = "keep_driver" in values.system.says ? {} : asked.cures;
   for (const [by, [of, to]] of Object.entries(cures)) if (by in reasons) cured[of] = to;
   if (typeof cured.system === "string") cured.system = searchIndex.explain.speakers.system.find((row) => row.name === cured.system);
-  const why = Object.entries(asked.because).filter(([kind]) => kind in reasons).map(([, text]) => filled(text, known));
+  const why = Object.entries(asked.because).filter(([kind]) => kind in reasons).map(([, text]) => told(text, { ...match, values: known }));
   const rest = told(template, match, (part) => reasonsOf(part, cured).length > 0);
   return stripped([...why, rest].join(" "));
 }

@@ -49,6 +49,7 @@ def explain_tables() -> dict[str, Any]:
                 "last": str(row.last_toolkit or ""),
                 "branch": str(row.last_branch or ""),
                 "jetson": message_values._of_sm(str(row.number))["jetson"],
+                "tegra": row.tegra,
             }
             for row in gpus.sms()
         },

@@ -26,7 +26,6 @@ from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_na
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
-_CAUSES = 3  # for one text
 _QUOTED = 160  # characters of a line that no rule knows
 
 
@@ -207,7 +206,7 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
     if options.text is None:
         return iter(explain_all())
     found = explain(options.text, here=options.here)
-    causes = [entry for entry in found if entry.cause is not None or entry.line is None][:_CAUSES]
+    causes = [entry for entry in found if entry.cause is not None or entry.line is None][:3]
     shared = [entry for entry in found if entry.cause is None and entry.line is not None]
     if options.places or options.python is not None:
         return _with_files(causes, shared, options)

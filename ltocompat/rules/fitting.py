@@ -13,7 +13,6 @@ from ltocompat.rules.clients import says_of
 from ltocompat.rules.literals import compiled, places
 from ltocompat.rules.message_values import (
     LAST_OF_OLD,
-    filled,
     fitting_values,
     needed_branch,
     values_known,
@@ -40,10 +39,10 @@ def fitting(template: str, match: Match) -> str:
     if not reasons or any(_asked(fit)) or re.search(known["there"]["keep_driver"][1], fit):
         return fit
     branch = str(needed_branch(reasons.get("newer_cuda", "0.0")))
-    told = {**values, **says, **reasons, "branch": branch}
     cures = {} if "keep_driver" in says else known["cures"]
     cured = {**values, **{of: to for by, (of, to) in cures.items() if by in reasons}}
-    why = [filled(known["because"][of], told) for of in known["because"] if of in reasons]
+    cause = replace(match, values={**values, **says, **reasons, "branch": branch})
+    why = [cause.told(known["because"][of]) for of in known["because"] if of in reasons]
     rest = match.told(template, lambda part: any(_reasons(part, cured)))
     return " ".join((*why, rest)).strip()
 

@@ -18,7 +18,7 @@ from ltocompat.facts.drivers import (
     driver_functions,
     major_floor,
 )
-from ltocompat.facts.gpus import sm
+from ltocompat.facts.gpus import sm, sms
 from ltocompat.facts.libraries import library_packages, packages_with
 from ltocompat.facts.toolkits import (
     HostCompilers,
@@ -57,11 +57,10 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     found = {name.rstrip("_"): value.rstrip(".") for name, value in values.items()}
     if "cc" in found:
         found["sm"] = found["cc"].replace(".", "")
-    if of_build := [found[name] for name in ("nvcc", "toolkit", "said") if name in found]:
-        found["build"] = of_build[0]
-    for name, derive in _DERIVED.items():
-        if name in found:
-            found |= _parts(name, derive(found[name]))
+    found.update(("build", found[of]) for of in ("said", "toolkit", "nvcc") if of in found)
+    for name, value in [*found.items()]:
+        derive = _DERIVED.get(name) or values_known()["known"].get(name, {}).get
+        found |= _parts(name, derive(value) or {})
     found = _made_with(_of_driver_cuda(found))
     found |= _host_compiler(found) | _package(found) | _of_gpu(found)
     if len(found.get("symbol", "")) > _LONG_NAME:
@@ -93,8 +92,8 @@ def _parts(name: str, values: Mapping[str, str]) -> dict[str, str]:
 def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
     """Add what the driver's CUDA tells, which nvidia-smi or an error has, also of new branches."""
     smi = release_of(values["code"]) if "code" in values else values.get("smi")
-    found = {} if smi is None else {"driver_cuda": smi, **_parts("driver", _of_cuda(smi))}
-    found |= values
+    of_smi = {"driver_cuda": smi, **_parts("driver", _of_cuda(smi))} if smi else {}
+    found = of_smi | values
     if found.get("driver_major") == "11":  # minor-version compatibility: it runs any 11.x
         found["driver_index"] = _index(Release.parse(values_known()["last_of"]["11"]))
     return found
@@ -123,9 +122,17 @@ def _of_gpu(values: Mapping[str, str]) -> dict[str, str]:
     found = {"gpu_arch": arch, "gencode": code, "gpu_note": note}
     if values.get("gpu_sm", "") == values.get("sm", "?").rstrip("af"):
         found["same_gpu"] = ""
-    first, last = values.get("gpu_sm_first", "0.0"), values.get("gpu_sm_last", "99.9")
-    needed = sorted((first, values.get("build", first), last), key=Release.parse)[1]
-    return found if needed == values.get("build", first) else {**found, "gpu_needs": needed}
+    gpus = [*map(_of_sm, values.get("gpu_sms", values.get("gpu_sm", "")).split(";"))]
+    found["gpu_ccs"] = ",".join(of["cc"] for of in gpus if of)
+    first = max((_release(of, "first") for of in gpus), default=Release(0, 0))
+    last = min(Release.parse(of.get("last") or "99.9") for of in gpus)
+    build = _release(values, "build", str(first))
+    if first <= build <= last or first > last:
+        return found
+    if build < first:
+        fit = (row.number for row in sms() if row.first_toolkit <= build and not row.tegra)
+        found["gpu_ptx"] = str(max(fit, default=20))
+    return {**found, "gpu_needs": str(max(first, min(build, last)))}
 
 
 def _native(values: Mapping[str, str]) -> str:
@@ -172,6 +179,7 @@ def _of_cuda(text: str) -> dict[str, str]:
     known |= {"digits": f"{cuda.major}{cuda.minor}", "dashed": f"{cuda.major}-{cuda.minor}"}
     if floor := major_floor(cuda.major + 1):
         known |= {"next": str(floor.branch), "next_major": str(floor.major)}
+    known |= values_known()["old"].get(text, {})
     known["feature"] = f"cuda-{cuda.major}0{cuda.minor}0"  # as the crate cudarc calls it
     return known
 
@@ -182,11 +190,10 @@ def _made_with(values: dict[str, str]) -> dict[str, str]:
     What a text calls its toolkit is often that of the driver: a release no newer than the driver's
     has not made what the driver calls too new.
     """
-    driver = values.get("driver_cuda")
+    driver = _release(values, "driver_cuda")
     for name in ("nvcc", "toolkit", "torch", "said"):
-        made = values.get(name)
-        if made and (driver is None or Release.parse(made) > Release.parse(driver)):
-            return {**values, "made": made, **_parts("made", _of_cuda(made))}
+        if _release(values, name) > driver:
+            return {**values, "made": values[name], **_parts("made", _of_cuda(values[name]))}
     return values
 
 
@@ -286,13 +293,9 @@ _DERIVED: dict[str, Callable[[str], dict[str, str]]] = {
     **dict.fromkeys(("build", "cuda", "nvcc", "said", "toolkit", "torch"), _of_cuda),
     **dict.fromkeys(("newer", "tool"), lambda text: {"cuda": release_of(text)}),
     "driver": _of_driver,
-    **dict.fromkeys(("clang", "jetpack"), lambda of: {"has": values_known()["has"].get(of, "")}),
-    "std": lambda text: {"first": values_known()["languages"].get(text[-4:], "")},
     **dict.fromkeys(("sm", "gpu_sm"), _of_sm),
     "symbol": _of_symbol,
     "optix": lambda v: {"branch": {r.optix: str(r.branch) for r in rows(OptixRelease)}.get(v, "")},
-    "torch_release": lambda text: values_known()["companions"].get(text, {}),
-    "nvenc": lambda api: {"branch": str(values_known()["nvenc"].get(api, ""))},
 }
 
 

@@ -165,9 +165,8 @@ def _places(
 def _parts(message: Message, reading: Reading, flags: int) -> list[tuple[int, int]]:
     """The parts of a text around a row's fixed strings, apart from each other."""
     parts = [(0, 0)]
-    for hit in _any_of(message.find, flags).finditer(
-        small(reading.flat) if flags else reading.flat
-    ):
+    flat = small(reading.flat) if flags else reading.flat
+    for hit in _any_of(message.find, flags).finditer(flat):
         start = max(hit.start() - message.reach, 0)
         if start <= parts[-1][1]:
             start = parts.pop()[0]
