@@ -26,7 +26,6 @@ from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_na
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
-_QUOTED = 160  # characters of a line that no rule knows
 
 
 def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
@@ -191,7 +190,7 @@ def _error_line(text: str) -> str:
         for place in [*re.finditer(patterns()[name], line)][-1:]
     )
     line, inner = next(found, (" ".join(text.split()), 0))
-    return excerpt(line, inner, _QUOTED)
+    return excerpt(line, inner, 160)
 
 
 def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
