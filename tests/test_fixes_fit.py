@@ -241,3 +241,94 @@ def test_what_rules_a_fix_out_is_said_first(machine: Machine, begins: str, said:
     fix = explain(f"{JAX}{machine.lines()}\n")[0].fix or ""
     assert fix.startswith(begins)
     assert said in fix
+
+
+DISTRIBUTIONS = {
+    "Rocky Linux 8.7": "dnf", "AlmaLinux 9.4": "dnf", "CentOS Stream 9": "dnf",
+    "CentOS Linux release 7.9.2009 (Core)": "yum", "Red Hat Enterprise Linux 8.6": "dnf",
+    "Amazon Linux 2023": "dnf", "Amazon Linux 2": "yum", "Oracle Linux 9": "dnf",
+    "Fedora Linux 40": "dnf", "openSUSE Leap 15.5": "zypper", "SLES 15 SP5": "zypper",
+    "SUSE Linux Enterprise Server 15": "zypper", "Arch Linux": "pacman",
+}  # fmt: skip
+OF_ANOTHER_SYSTEM = (
+    r"[Uu]buntu|[Dd]ebian|\bapt\b|apt-get|dpkg|Mint|Pop!|[Nn]ix|[Ww]indows|WSL|Jetson|[Ff]edora|CentOS"
+    r"|Red Hat|RHEL|pacman|Arch\b|arch\d|Manjaro|PKGBUILD|dkms|[Rr]ocky|Alma|\.(?:el|fc)\d|dnf|yum"
+    r"|zypper|SUSE|macOS|\.dll|Colab|[Kk]aggle|[A-Z]:\\|-zen\d|mhwd"
+)
+MANAGERS = (
+    r"\b(?:sudo |RUN |&& )(apt|dnf|yum|zypper|pacman)(?:-get)?\b|\b(?:(apt)-get install|(ubuntu)-)"
+)
+
+
+def other_managers(text: str, distribution: str) -> set[str]:
+    """The package managers of a fix and its check that the distribution doesn't have."""
+    try:
+        first = explain(f"{text}\n\nOS: {distribution}\n")[0]
+    except (Missing, UsageError):
+        return set()
+    found = re.finditer(MANAGERS, f"{first.fix or ''} {first.check or ''}")
+    return {of for hit in found for of in hit.groups() if of} - {DISTRIBUTIONS[distribution]}
+
+
+PLAIN = [text for text in TEXTS if not re.search(OF_ANOTHER_SYSTEM, text)]
+
+
+@every("distribution", DISTRIBUTIONS)
+def test_a_distribution_chooses_its_package_manager(distribution: str) -> None:
+    of_docker = "docker run --gpus all image\n"
+    texts = random.Random(distribution).sample(PLAIN, 150)  # noqa: S311 - drawn cases, no secret
+    texts = [*texts, *(of_docker + text for text in texts[:50])]
+    assert [text for text in texts if other_managers(text, distribution)] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_a_distribution_chooses_it_in_any_row(distribution: str) -> None:
+    assert [text for text in PLAIN if other_managers(text, distribution)] == []
+
+
+TOOLKITS = ("8.0", "9.0", "10.0", "10.2", "11.0", "11.8", "12.4", "12.9", "13.0")
+WITHOUT_CODE = (
+    "no kernel image is available for execution on the device",
+    "CUDA error: invalid device function",
+    "OpenCV: cv::cuda::sum(): no kernel image is available for execution on the device",
+    "make: *** [all] Error 1\n./app: no kernel image is available for execution on the device",
+)
+
+
+@every("toolkit", TOOLKITS)
+def test_a_toolkit_without_code_for_the_gpu_is_said_with_the_release_that_has_it(
+    toolkit: str,
+) -> None:
+    own = Release.parse(toolkit)
+    for gpu in GPUS:
+        row = sm(models_named(gpu)[0].number)
+        assert row is not None
+        needed = max(row.first_toolkit, min(own, row.last_toolkit or own))
+        for text in WITHOUT_CODE:
+            first = explain(f"{text}\nCUDA Toolkit {toolkit}\nGPU: {gpu}\n")[0]
+            told = f"names CUDA {toolkit}, which has no code for the GPU: that takes CUDA {needed}."
+            assert (told in (first.cause or "")) == (needed != own)
+            assert needed == own or f"with CUDA {needed}" in (first.fix or "")
+            ptx = re.search(r"arch=compute_(\d+),code=compute_\1", first.fix or "")
+            assert (ptx is not None) == (own < row.first_toolkit)
+            known = sm(int(ptx[1])) if ptx else None
+            assert known is None or known.first_toolkit <= own
+
+
+@every("toolkit", TOOLKITS)
+def test_the_toolkit_for_several_gpus_has_code_for_each(toolkit: str) -> None:
+    own = Release.parse(toolkit)
+    for one in GPUS:
+        for other in GPUS:
+            rows = [sm(models_named(gpu)[0].number) for gpu in (one, other)]
+            known = [row for row in rows if row is not None]
+            first = max(row.first_toolkit for row in known)
+            last = min(row.last_toolkit or Release(99, 9) for row in known)
+            if known[0].number == known[1].number or first > last:
+                continue
+            values = explain(f"{WITHOUT_CODE[0]}\nCUDA Toolkit {toolkit}\n{one}\n{other}\n")[
+                0
+            ].values
+            needed = max(first, min(own, last))
+            assert values.get("gpu_needs", toolkit) == str(needed)
