@@ -17,8 +17,7 @@ _FERMI = ("20", "21")
 @functools.cache
 def patterns() -> dict[str, str]:
     """The patterns of values, and of what programs of other vendors say, by their names."""
-    found = table("machine_patterns").items()
-    return {name: "|".join(alternatives) for name, alternatives in found}
+    return {name: "|".join(parts) for name, parts in table("machine_patterns").items()}
 
 
 def evidence(text: str) -> dict[str, str]:

@@ -151,8 +151,7 @@ def _places(
     flat = reading.flat
     found = [
         place
-        for likely in (likely_in(flat, pattern_of(message.pattern, flags)),)
-        if likely
+        for likely in filter(None, [likely_in(flat, pattern_of(message.pattern, flags))])
         for part in _parts(message, reading, flags)
         for place in likely.finditer(flat, *part)
         if explained.find(1, *map(reading.letters_before, place.span())) < 0
