@@ -74,3 +74,10 @@ def test_the_site_says_the_same_in_any_disguise(name: str, tmp_path: Path) -> No
     disguise = DISGUISES.get(name, str)
     texts = [*TEXTS, *(row["text"] for row in UNRELATED)] if name == "as it is" else DISGUISED
     assert differences([disguise(text) for text in texts], tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_the_site_drops_what_a_text_shows_done_as_the_command_does(tmp_path: Path) -> None:
+    fixes = {text: (answers_of_the_command(text) or [{"fix": ""}])[0]["fix"] for text in TEXTS[::9]}
+    assert differences([f"{text}\n$ {fix}" for text, fix in fixes.items()], tmp_path) == []

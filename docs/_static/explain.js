@@ -624,6 +624,29 @@ function askedOf(text) {
   });
 }
 
+// ---- Commands that a text shows as run, for which its fix doesn't ask again (rules/tried.py)
+
+function untried(fix, text) {
+  const { tried } = searchIndex.explain;
+  const ran = [...text.matchAll(regex(tried.ran, "g"))].map(([, command]) => wordsOfCommand(command));
+  if (!ran.length || !fix) return fix;
+  for (const { 0: part, index: start } of fix.matchAll(regex(tried.part, "g"))) {
+    const commands = part.replace(/ \((?:[^()]|\([^()]*\))*\)/g, "").match(regex(tried.command, "g")) || [];
+    const asked = commands.map(wordsOfCommand);
+    const done = asked.length && asked.every((it) => it.size > 1 && ran.some((of) => [...it].every((word) => of.has(word))));
+    if (done || (start && regex(`^(?:${tried.goes_on})`).test(part))) continue;
+    const left = fix.slice(start).replace(regex(tried.leads), "");
+    const begins = start && !regex(`^(?:${tried.command})`).test(left);
+    return begins ? left.slice(0, 1).toUpperCase() + left.slice(1) : left;
+  }
+  return tried.enough + fix;
+}
+
+function wordsOfCommand(command) {
+  const { word, alike } = searchIndex.explain.tried;
+  return new Set((command.match(regex(word, "g")) || []).map((of) => alike[of] ?? of));
+}
+
 // ---- Causes that a text names (rules/messages.py)
 
 function places(message, reading, explained, flags) {
@@ -743,7 +766,7 @@ function explain(text) {
     const { rule } = message;
     if (shared.has(rule) || causes.has(rule)) continue;
     const cause = filled(message.cause, values);
-    const fix = fitting(message.fix, match) || fitting("{elsewhere}", match);
+    const fix = untried(fitting(message.fix, match) || fitting("{elsewhere}", match), whole);
     const check = told(message.check, match) || "nvidia-smi";
     causes.set(rule, { rule, line, cause, fix, check });
     for (const other of message.also || []) shared.add(other);

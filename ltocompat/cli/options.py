@@ -38,8 +38,7 @@ class ImageChoice(Struct, frozen=True):
     kind: Annotated[tuple[str, ...], KIND] = ()
     arch: Annotated[tuple[str, ...], Option(metavar="ARCH")] = ()
     made_by: Annotated[
-        tuple[str, ...],
-        Option(metavar="MAKER", complete=lambda: [*map(str, Role), "unknown"]),
+        tuple[str, ...], Option(metavar="MAKER", complete=lambda: [*map(str, Role), "unknown"])
     ] = ()
 
     def filter(self) -> ImageFilter | None:
@@ -92,10 +91,7 @@ class TrialBounds(Sandbox, frozen=True):
     trial_seconds: Annotated[
         float,
         Option(
-            metavar="SECONDS",
-            env="LTOCOMPAT_TRIAL_SECONDS",
-            within=(1, 10**9),
-            after="trial_load",
+            metavar="SECONDS", env="LTOCOMPAT_TRIAL_SECONDS", within=(1, 10**9), after="trial_load"
         ),
     ] = DEFAULT_LIMITS.trial_cpu_seconds
 

@@ -215,8 +215,7 @@ def _summaries(
 
 
 def _single_link(
-    found: Iterable[ArtifactSummary | Failure],
-    ask: Callable[[ArtifactSummary], Answers | None],
+    found: Iterable[ArtifactSummary | Failure], ask: Callable[[ArtifactSummary], Answers | None]
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summary of all files as one link, which is tried unless a file can't be read."""
     records = list(found)

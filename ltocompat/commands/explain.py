@@ -23,6 +23,7 @@ from ltocompat.rules.literals import places
 from ltocompat.rules.message_values import derived, filled, values_known
 from ltocompat.rules.messages import Match, matches
 from ltocompat.rules.prose import rule_ids, rule_prose, rules_left_out, topic_name, topic_rows
+from ltocompat.rules.tried import untried
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
@@ -119,7 +120,7 @@ def _causes(words: str, text: str, machine: Mapping[str, str]) -> list[Explained
     causes: dict[str, Explained] = {}
     for match in found:
         if not any(match.message.rule in cause.also for cause in causes.values()):
-            causes.setdefault(match.message.rule, _of_match(match))
+            causes.setdefault(match.message.rule, _of_match(match, text))
     also = {of: cause for cause in causes.values() for of in cause.also if of not in causes}
     for of, by in also.items():
         causes[of] = replace(_of_rule(of), matched=by.matched, score=by.score, line=by.line)
@@ -140,14 +141,14 @@ def _found(name: str, text: str) -> list[str]:
 _HALF = 20  # characters of a message that are worth a score of one half
 
 
-def _of_match(match: Match) -> Explained:
+def _of_match(match: Match, text: str) -> Explained:
     return replace(
         _of_rule(match.message.rule),
         matched=match.found,
         score=round(len(match.found) / (len(match.found) + _HALF), 3),
         line=match.line,
         cause=filled(match.message.cause, match.values),
-        fix=fitting(match.message.fix, match) or fitting("{elsewhere}", match),
+        fix=untried(fitting(match.message.fix, match) or fitting("{elsewhere}", match), text),
         check=match.told(match.message.check) or "nvidia-smi",
         values=match.values,
         also=match.message.also,

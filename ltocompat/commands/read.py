@@ -344,13 +344,7 @@ class _Reader:
         for summary in (together, apart):
             add_metadata(summary, package)
         return _Kept(
-            place,
-            package,
-            chunks,
-            together,
-            apart,
-            weigher.measured,
-            self._settings.limits,
+            place, package, chunks, together, apart, weigher.measured, self._settings.limits
         )
 
 

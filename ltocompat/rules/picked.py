@@ -34,12 +34,7 @@ class Found(Struct, frozen=True):
 def every(environment: Environment, library: str, way: str) -> list[Found]:
     """The copies of a library that a way finds, in the order in which it asks."""
     return [
-        Found(
-            Release.parse(pick.version),
-            pick.version,
-            pick.real,
-            f"{way} ({pick.found_by})",
-        )
+        Found(Release.parse(pick.version), pick.version, pick.real, f"{way} ({pick.found_by})")
         for pick in environment.picked(library, way)
         if pick.version and pick.real
     ]

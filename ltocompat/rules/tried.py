@@ -1,0 +1,30 @@
+"""Commands that a pasted text shows as run, for which its fix doesn't ask again."""
+
+from __future__ import annotations
+
+import re
+
+from ltocompat.rules.literals import compiled
+from ltocompat.rules.message_values import values_known
+
+_ASIDE = re.compile(r" \((?:[^()]|\([^()]*\))*\)")
+
+
+def untried(fix: str, text: str) -> str:
+    """A fix from the first part on that the text doesn't show as done; without one, it says so."""
+    known = values_known()["tried"]
+    ran = [_words(hit[1]) for hit in compiled(known["ran"]).finditer(text)]
+    for part in compiled(known["part"]).finditer(fix) if ran else ():
+        asked = [*map(_words, compiled(known["command"]).findall(_ASIDE.sub("", part[0])))]
+        done = asked and all(len(it) > 1 and any(map(it.issubset, ran)) for it in asked)
+        if not done and not (part.start() and compiled(known["goes_on"]).match(part[0])):
+            left = compiled(known["leads"]).sub("", fix[part.start() :])
+            begins = part.start() and not compiled(known["command"]).match(left)
+            return left[:1].upper() + left[1:] if begins else left
+    return known["enough"] + fix if ran and fix else fix
+
+
+def _words(command: str) -> frozenset[str]:
+    """The words of a command that tell what it does, each in one spelling."""
+    known = values_known()["tried"]
+    return frozenset(known["alike"].get(of, of) for of in compiled(known["word"]).findall(command))
