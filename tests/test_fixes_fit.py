@@ -332,3 +332,29 @@ def test_the_toolkit_for_several_gpus_has_code_for_each(toolkit: str) -> None:
             ].values
             needed = max(first, min(own, last))
             assert values.get("gpu_needs", toolkit) == str(needed)
+
+
+PACKAGED = {  # the CUDA releases that NVIDIA has packages of, by Ubuntu
+    "14.04": ("6.5", "8.0"), "16.04": ("8.0", "9.2"), "18.04": ("9.2", "11.2"),
+    "20.04": ("11.0", "12.9"), "22.04": ("11.7", "99.9"), "24.04": ("12.5", "99.9"),
+}  # fmt: skip
+ASKS_FOR_TOOLKITS = (
+    "nvcc fatal   : Unsupported gpu architecture 'compute_{sm}'",
+    "ptxas fatal   : Value 'sm_{sm}' is not defined for option 'gpu-name'",
+    "error while loading shared libraries: libcudart.so.{cuda}: cannot open shared object file",
+    "no kernel image is available for execution on the device\nCUDA Toolkit 8.0\ncapability {cc}",
+)
+
+
+@every("ubuntu", PACKAGED)
+def test_no_package_of_cuda_is_asked_for_that_the_ubuntu_never_had(ubuntu: str) -> None:
+    least, most = map(Release.parse, PACKAGED[ubuntu])
+    for row in sms():
+        known = {"sm": row.number, "cuda": row.first_toolkit, "cc": row.number / 10}
+        for text in ASKS_FOR_TOOLKITS:
+            try:
+                fix = explain(f"{text.format(**known)}\nOS: Ubuntu {ubuntu} LTS\n")[0].fix or ""
+            except Missing:
+                continue
+            for hit in re.finditer(r"cuda-(?:toolkit|libraries)(?:-dev)?-(\d+)-(\d+)", fix):
+                assert least <= Release(int(hit[1]), int(hit[2])) <= most
