@@ -12,9 +12,10 @@ from msgspec import Struct
 from test_explain import TEXTS, found_in
 
 from ltocompat.commands.explain import explain
-from ltocompat.facts import table
+from ltocompat.facts import rows, table
 from ltocompat.facts.drivers import branch_cuda, driver_releases
 from ltocompat.facts.gpus import Sm, models_named, sm, sms
+from ltocompat.facts.toolkits import HostCompilers
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.generic import grouped
@@ -253,7 +254,7 @@ DISTRIBUTIONS = {
 OF_ANOTHER_SYSTEM = (
     r"[Uu]buntu|[Dd]ebian|\bapt\b|apt-get|dpkg|Mint|Pop!|[Nn]ix|[Ww]indows|WSL|Jetson|[Ff]edora|CentOS"
     r"|Red Hat|RHEL|pacman|Arch\b|arch\d|Manjaro|PKGBUILD|dkms|[Rr]ocky|Alma|\.(?:el|fc)\d|dnf|yum"
-    r"|zypper|SUSE|macOS|\.dll|Colab|[Kk]aggle|[A-Z]:\\|-zen\d|mhwd"
+    r"|zypper|SUSE|macOS|\.dll|Colab|[Kk]aggle|[A-Z]:\\|-zen\d|mhwd|pamac"
 )
 MANAGERS = (
     r"\b(?:sudo |RUN |&& )(apt|dnf|yum|zypper|pacman)(?:-get)?\b|\b(?:(apt)-get install|(ubuntu)-)"
@@ -321,8 +322,8 @@ def test_the_toolkit_for_several_gpus_has_code_for_each(toolkit: str) -> None:
     own = Release.parse(toolkit)
     for one in GPUS:
         for other in GPUS:
-            rows = [sm(models_named(gpu)[0].number) for gpu in (one, other)]
-            known = [row for row in rows if row is not None]
+            both = [sm(models_named(gpu)[0].number) for gpu in (one, other)]
+            known = [row for row in both if row is not None]
             first = max(row.first_toolkit for row in known)
             last = min(row.last_toolkit or Release(99, 9) for row in known)
             if known[0].number == known[1].number or first > last:
@@ -332,6 +333,28 @@ def test_the_toolkit_for_several_gpus_has_code_for_each(toolkit: str) -> None:
             ].values
             needed = max(first, min(own, last))
             assert values.get("gpu_needs", toolkit) == str(needed)
+
+
+OF_HOSTS = [
+    text
+    for text in TEXTS
+    if (found := found_in(text))
+    and found[0].message.rule == "BLD-13"
+    and not {"build", "host", "cuda"} & found[0].values.keys()
+    and not re.search(r"(?:g\+\+|gcc)-?\d", found[0].message.fix)
+]
+"""Texts of compilers that name no CUDA, whose rows name no compiler themselves."""
+
+
+@every("row", rows(HostCompilers))
+def test_no_host_compiler_is_asked_for_that_the_nvcc_of_the_text_refuses(
+    row: HostCompilers,
+) -> None:
+    for text in OF_HOSTS:
+        first = explain(f"/usr/local/cuda-{row.cuda}/bin/nvcc\n{text}\n")[0]
+        if first.values.get("build") == str(row.cuda) and "host" not in first.values:
+            asked_for = re.findall(r"\b(?:g\+\+|gcc|gxx)[-=](\d{1,2})\b", first.fix or "")
+            assert [number for number in asked_for if int(number) > row.gcc] == []
 
 
 PACKAGED = {  # the CUDA releases that NVIDIA has packages of, by Ubuntu
