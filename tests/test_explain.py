@@ -589,6 +589,39 @@ def test_a_program_that_nobody_knows_gets_its_ecosystems_line_with_the_values(na
 
 
 @pytest.mark.parametrize(
+    ("text", "named", "never"),
+    [
+        (
+            "openmm: cudaErrorInsufficientDriver\nDriver Version: 390.48  CUDA Version: 9.1",
+            "'cuda-version=9.2'",
+            "cuda-version=9.1",
+        ),
+        (
+            "nvcc: release 10.2, V10.2.89\nsh: cicc: not found",
+            "CUDA 10.2 from developer.nvidia.com",
+            "cuda-nvcc=10.2",
+        ),
+        (
+            "requires use of the NVIDIA open kernel modules.\nDriver Version: 470.256.02",
+            "nvidia-driver-570-open",
+            "470-open",
+        ),
+        (
+            "CUDA_ERROR_SYSTEM_NOT_READY\nDriver Version: 440.64.00",
+            "datacenter-gpu-manager-fabricmanager",
+            "nvidia-fabricmanager-440",
+        ),
+    ],
+)
+def test_a_fix_names_no_package_older_than_the_first_of_its_kind(
+    text: str, named: str, never: str
+) -> None:
+    fix = explain(text)[0].fix or ""
+    assert named in fix
+    assert never not in fix
+
+
+@pytest.mark.parametrize(
     ("client", "command"),
     [
         ("EXLA.NIF", "mix deps"),
