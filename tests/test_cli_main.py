@@ -457,7 +457,7 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
     ("words", "told"),
     [
         ("env --python x", "--python is an option of check, explain."),
-        ("check x --require-archs 8.0", "--require-archs is an option of audit. "),
+        ("check x --require-archs 8.0", "--require-archs is an option of audit."),
         ("check x --driver 550", "--deploy-target driver=... is an option of check, audit, "),
     ],
 )

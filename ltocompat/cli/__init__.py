@@ -208,7 +208,7 @@ def _where_it_is(flag: str) -> str:
     for option, value in ((flag, ""), (DEPLOY_TARGET, f" {key}=..." if key in KEYS else None)):
         verbs = [name for name in VERBS for it in verb_command(name).params if option in it.opts]
         if verbs and value is not None:
-            return f" {option}{value} is an option of {', '.join(verbs)}."
+            return f"\n{option}{value} is an option of {', '.join(verbs)}."
     return ""
 
 
