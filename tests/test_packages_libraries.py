@@ -209,6 +209,7 @@ def test_one_of_two_majors_is_enough_where_the_package_has_files_for_both(tmp_pa
         ("libx/core.so", "libx/ops.so", FAIL),
         ("libx/_c.cpython-312-x86_64-linux-gnu.so", "libx/_cc.abi3.so", FAIL),
         ("libx/core_cu12.so", "libx/ops.so", FAIL),
+        ("libx_cu12/core.so", "libx_cu12/ops.so", FAIL),
     ],
 )
 def test_files_of_two_majors_pass_only_as_variants(

@@ -54,7 +54,8 @@ def missing(shipped: Shipped) -> Iterator[Problem]:
 def _is_variant(library: NeededLibrary, found: Sequence[NeededLibrary]) -> bool:
     """Return whether all files that need a library may be variants of some whose major is brought.
 
-    Such a file names its CUDA, or has the name of such a variant, or that name without its CUDA.
+    Such a file names the CUDA of the library, or has the name of a file for the major that is
+    brought, or that name without its CUDA.
     """
     others = {
         posixpath.basename(host.place.innermost)
@@ -62,12 +63,12 @@ def _is_variant(library: NeededLibrary, found: Sequence[NeededLibrary]) -> bool:
         if other.stem == library.stem and other.leads
         for host in other.hosts
     }
-    paths = [host.place.innermost for host in library.hosts]
+    majors = {str(cuda_major(row.name)) for row in library.packages}
     return bool(others) and all(
-        tagged_path(path)
+        ((tag := tagged_path(path)) and (not majors or tag.version.partition(".")[0] in majors))
         or (name := posixpath.basename(path)) in others
         or any(tagged_path(o) and o.startswith(name.partition(".")[0]) for o in others)
-        for path in paths
+        for path in (host.place.innermost for host in library.hosts)
     )
 
 
