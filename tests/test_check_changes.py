@@ -64,7 +64,7 @@ def test_a_note_alone_is_no_difference(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_changes_need_targets(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", str(PTX_12), "--changes"]) == 2
-    assert "give --deploy-target for each" in capsys.readouterr().err
+    assert "give --deploy-target at least twice" in capsys.readouterr().err
 
 
 def picked(library: str, path: str, version: str) -> LibraryPick:

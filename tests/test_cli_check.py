@@ -198,7 +198,7 @@ def test_a_picture_needs_a_name_that_no_library_has(tmp_path: Path, capsys: Capt
     library.write_text("precious")
     assert run(["matrix", LTOIR, "--svg", str(library)]) == 2
     assert library.read_text() == "precious"
-    assert "give the picture such a name" in capsys.readouterr().err
+    assert "give a file name that does" in capsys.readouterr().err
     assert run(["matrix", LTOIR, "--svg", os.path.join(tmp_path, "gone", "x.svg")]) == 3
     assert "can't be written (No such file or directory)" in capsys.readouterr().err
 

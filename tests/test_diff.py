@@ -127,7 +127,7 @@ def test_a_move_that_ltoir_hides_is_said_to_be_unknown() -> None:
     )
     assert not found(diff, "nvjitlink")
     (line,) = diff.unknown
-    assert line.startswith("nvJitLink: 13.3 may be enough for one side and not for the other")
+    assert line.startswith("nvJitLink: 13.3 may be enough for one release and not for the other")
 
 
 def test_kernels_are_those_of_the_sources() -> None:
@@ -342,8 +342,8 @@ def test_without_kernels_they_are_unknown_and_floors_count_images_on_both_sides_
     file = saved(tmp_path, AXPY, kernels=False)
     diff = ltocompat.diff(file, AXPY)
     assert diff.changes == ()
-    assert "kernels of SASS: the old one was saved without --kernels" in diff.unknown
-    assert "kernels of PTX: the old one was saved without --kernels" in diff.unknown
+    assert "kernels of SASS: the old release was saved without --kernels" in diff.unknown
+    assert "kernels of PTX: the old release was saved without --kernels" in diff.unknown
     assert diff.new.kernels is None
 
 
@@ -654,7 +654,9 @@ def test_metadata_of_wheels_is_compared(tmp_path: Path) -> None:
     assert one(diff, "requires", "nvidia-nvjitlink").new == ("nvidia-nvjitlink<14,>=13.3",)
     assert diff.new.metadata is not None
     assert diff.new.metadata.tags == ("linux_x86_64",)
-    assert ltocompat.diff(SAXPY, paths[1]).unknown == ("metadata: the old one is not a package",)
+    assert ltocompat.diff(SAXPY, paths[1]).unknown == (
+        "metadata: the old release is not a package",
+    )
 
 
 # --- bounds

@@ -94,7 +94,7 @@ def test_what_it_writes_it_reads(tmp_path: Path, document: dict[str, Any]) -> No
     [
         (
             lambda d: d.pop("schema"),
-            "is not a document of facts: Object missing required field `schema`",
+            "is not a facts document: Object missing required field `schema`",
         ),
         (
             lambda d: d.update(schema="ltocompat/facts/v2"),
@@ -108,7 +108,7 @@ def test_what_it_writes_it_reads(tmp_path: Path, document: dict[str, Any]) -> No
         ),
         (lambda d: d["tables"]["ptx"]["isa"][0].update(isa="new"), "matching regex"),
         (lambda d: d["tables"]["ptx"]["isa"][0].pop("source"), "required field `source`"),
-        (lambda d: d["tables"]["floors"]["floor"].pop(), "has no value for the floor"),
+        (lambda d: d["tables"]["floors"]["floor"].pop(), "has no value for the minimum"),
         (
             lambda d: [
                 row.update(date="2020-01-01")
@@ -116,7 +116,7 @@ def test_what_it_writes_it_reads(tmp_path: Path, document: dict[str, Any]) -> No
                 for rows in arrays.values()
                 for row in rows
             ],
-            "is of 2020-01-01, older than the program's own facts",
+            "has facts up to 2020-01-01, older than the program's own",
         ),
     ],
 )
@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_told_in_a_sentence(
 def test_any_bytes_are_told(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("facts") / "facts.json"
     path.write_bytes(data)
-    with pytest.raises(UsageError, match="is not a document of facts"):
+    with pytest.raises(UsageError, match="is not a facts document"):
         exchange.read_tables(str(path))
 
 

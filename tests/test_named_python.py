@@ -68,7 +68,7 @@ def test_a_name_alone_is_looked_up_as_a_shell_does(
     monkeypatch.setenv("PATH", os.pathsep.join(folders))
     assert checked(capsys, "--python", "python", *GOAL) == [str(site_of(project) / CUBIN.name)]
     assert run(["check", "--python", "python9", *GOAL]) == 2
-    assert "'python9' is not a Python that runs" in capsys.readouterr().err
+    assert "'python9' does not run as Python" in capsys.readouterr().err
     assert not (project / "planted").exists()
 
 

@@ -163,7 +163,7 @@ def test_a_policy_of_another_user_is_not_obeyed(
         ),
         (
             "[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'\nexpires = 2026-11-20",
-            "audit.ignore[0] (PTX-06) expired on 2026-11-20; its reason was: x: fix",
+            "audit.ignore[0] (PTX-06) expired on 2026-11-20; fix the finding",
         ),
         (
             (

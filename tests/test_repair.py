@@ -148,7 +148,7 @@ def test_what_is_mended_is_gone_and_nothing_is_new(
 
 def test_only_a_wheel_that_can_be_read_is_repaired(tmp_path: Path) -> None:
     (tmp_path / "k.cubin").write_bytes(CUBIN_12_4)
-    with pytest.raises(UsageError, match="can't be repaired as a wheel: it is none"):
+    with pytest.raises(UsageError, match="can't be repaired as a wheel: not a wheel"):
         list(ltocompat.repair(tmp_path / "k.cubin", output=tmp_path / "new"))
     sound = wheel(tmp_path, {"libx/k.cubin": CUBIN_12_4})
     sound.write_bytes(sound.read_bytes()[:-40])

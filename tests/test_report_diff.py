@@ -72,7 +72,7 @@ DIFF = Diff(
     side("x-1.0.whl"),
     side("x-1.1.whl", driver_ptx=None, ptx_beyond=True, nvjitlink=None),
     changes(),
-    ("kernels of PTX: the old one was saved without --kernels",),
+    ("kernels of PTX: the old release was saved without --kernels",),
     ("lost-ptx", "driver-rose"),
 )
 SAME = Diff(

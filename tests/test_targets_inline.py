@@ -175,7 +175,7 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
         ("driver=12.4", "'12.4' is a CUDA release, not a driver; write cuda=12.4"),
         ("driver>=12.4", "is a CUDA release, not a driver"),
         ("stock=12.4,cuda=12.6", "stock is given twice"),
-        ("cuda>=12.4", "cuda can't be compared, as in cuda>=12.4"),
+        ("cuda>=12.4", "cuda can't be compared (cuda>=12.4)"),
         ("rtx 6000", "can be Quadro RTX 6000 (sm_75), RTX 6000 Ada (sm_89) or"),
         ("gpu=hoper", "did you mean hopper?"),
         ("gpu>=80", "gpu can't be compared"),

@@ -204,7 +204,7 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
             "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
             "names CUDA 12.4, but not the drivers that it starts on",
         ),
-        ("Dockerfile", "$BASE has no value in it; give ARG BASE= a default"),
+        ("Dockerfile", "$BASE has no value here; give ARG BASE= a default"),
         ("ngc.Dockerfile", "pytorch:24.05-py3 names neither a CUDA release nor the drivers"),
         ("nvcr.io/nvidia/pytorch:24.12-py3", "names neither a CUDA release nor the drivers"),
         ("tensorflow/tensorflow:2.17.0-gpu", "names neither a CUDA release nor the drivers"),

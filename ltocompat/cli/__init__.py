@@ -37,13 +37,13 @@ VERBS = {
     "survey": "Survey many packages: write a dataset of their contents and needs.",
     "linkers": "List, install and remove nvJitLinks and nvlinks.",
 }
-"""The verbs in the order of the help, each with its line there: the first of its docstring.
+"""The verbs in the order of the help, each with the first line of its docstring.
 
-A new verb is one file of this name, with the function or group that is called so, and one entry."""
+A new verb needs one file of its name, a function or group of its name in it, and one entry here."""
 
 
 _COMPLETE = "_LTOCOMPAT_COMPLETE"
-"""The variable by which a shell asks what a line can go on with."""
+"""The variable by which a shell asks for completions."""
 
 
 def verb_command(name: str) -> click.Command:
@@ -90,7 +90,7 @@ app = Group(
         at_once("-V/--version", "Show the version and exit.", _print_version, is_flag=True),
         at_once(
             "--show-completion",
-            "Show the completion of a shell and exit; in its start-up file: "
+            "Print a shell's completion script and exit. For the shell's start-up file:  "
             'eval "$(ltocompat --show-completion bash)".',
             _print_completion,
             type=click.Choice(["bash", "fish", "zsh"]),

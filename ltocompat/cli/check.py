@@ -38,7 +38,7 @@ def check(
     from ltocompat.report.verbs.check import CHANGES, REPORT
 
     if changes and not options.targets:
-        raise UsageError("--changes compares targets; give --deploy-target for each of them")
+        raise UsageError("--changes compares targets; give --deploy-target at least twice")
 
     status = CheckStatus(least or Verdict.FAIL, allow_empty=options.allow_empty)
     named = map(str, options.paths)

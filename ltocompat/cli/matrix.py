@@ -33,7 +33,7 @@ def matrix(
     The formats for findings, such as html, need --deploy-target.
     """
     if svg is not None and not svg.lower().endswith(".svg"):
-        raise UsageError(f"--svg {svg!r} doesn't end in .svg; give the picture such a name")
+        raise UsageError(f"--svg {svg!r} doesn't end in .svg; give a file name that does")
     from ltocompat.commands import matrix as command
     from ltocompat.report.verbs.matrix import BY_TARGET, REPORT, run_and_draw
 

@@ -42,7 +42,7 @@ class ImageChoice(Struct, frozen=True):
     ] = ()
 
     def filter(self) -> ImageFilter | None:
-        """The filter; None where all images are meant."""
+        """The filter; None if all images are meant."""
         return ImageFilter.parse(kinds=self.kind, archs=self.arch, made_by=self.made_by) or None
 
 
@@ -137,7 +137,7 @@ class Threshold(Struct, frozen=True):
     fail_on: Annotated[str | None, Option(choices=FAIL_ON, env="LTOCOMPAT_FAIL_ON")] = None
 
     def verdict(self) -> Verdict | None:
-        """The best verdict that counts as a finding; None where no option says so.
+        """The best verdict that counts as a finding; None if no option says so.
 
         Raises:
             UsageError: both options were given.

@@ -18,7 +18,7 @@ TIME_OPTION = "--trial-seconds"
 MORE_SECONDS = 600
 _MOST_TOLD = 4  # linkers and architectures
 ASK_LINKER = ", or let nvJitLink decide: "
-"""The words behind other things to do."""
+"""The words that follow another remedy."""
 
 
 def told_trials(summary: ArtifactSummary) -> Iterator[Note]:

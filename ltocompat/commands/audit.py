@@ -92,7 +92,7 @@ def audit(
             limit.
         baseline: known findings, which do not count.
         beside: packages that will be installed next to them.
-        install_linkers: install the nvJitLinks that a trial needs and that are missing.
+        install_linkers: install missing nvJitLinks that a trial needs.
         cache: use cached answers of trial links, and cache new ones.
         limits: bounds for reading one file.
         progress: called while files are read.

@@ -39,7 +39,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
     Args:
         parts: the version of each: ``{"nvcc": "13.1", "libdevice": "13.0", "driver":
             "580.65.06"}``. The parts are nvcc, nvrtc, nvrtc-builtins, nvvm (libNVVM), libdevice,
-            headers (those of the CUDA runtime), cudart, nvjitlink and driver.
+            headers (of the CUDA runtime), cudart, nvjitlink and driver.
 
     Returns:
         The pairs that affect each other, the worst first.
@@ -57,7 +57,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
             )
         release = driver_cuda(version) if name == "driver" else Release.parse(version)
         if release is None:
-            raise UsageError(f"the driver {version!r} is in no table; give its CUDA release")
+            raise UsageError(f"the driver {version!r} is not in the tables; give its CUDA release")
         releases[name] = release
     found = []
     for pair in rows(PartPair):

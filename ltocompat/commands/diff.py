@@ -48,7 +48,7 @@ def diff(options: DiffOptions) -> Diff:
     ``Diff.unknown`` says what is left out.
 
     Args:
-        old: a file, package, folder or location, what ``inspect --format json`` wrote, or ``-``.
+        old: a file, package, folder or location, the saved JSON of ``inspect``, or ``-``.
         new: the new release, in the same form.
         kernels: also compare the names of kernels, for which every image has to be decoded.
         forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
@@ -204,19 +204,19 @@ def _unknown(old: Side, new: Side, *, kernels: bool) -> Iterator[str]:
         if kernels:
             yield from _unknown_kernels(name, side)
         if side.saved:
-            yield f"metadata: {name} one is a saved inspection, which has no metadata"
+            yield f"metadata: {name} release is a saved inspection, which has no metadata"
         elif packaged and side.metadata is None:
-            yield f"metadata: {name} one is not a package"
+            yield f"metadata: {name} release is not a package"
 
 
 def _unread(name: str, side: Side) -> Iterator[str]:
     if not side.complete:
-        yield f"{name} one was not read to its end, so it may contain code that seems to be missing"
+        yield f"{name} release was not read to its end, so it may contain more code than shown"
     if side.skipped:
         number = count(side.skipped, "place")
-        yield f"{name} one has {number} that could not be read; inspect lists them"
+        yield f"{name} release has {number} that could not be read; inspect lists them"
     if any(file.cut for file in side.files.values()):
-        yield f"{name} one has more different values than diff compares"
+        yield f"{name} release has more different values than diff compares"
 
 
 def _unseen(old: Required, new: Required) -> Iterator[str]:
@@ -224,18 +224,18 @@ def _unseen(old: Required, new: Required) -> Iterator[str]:
     floor = new.nvjitlink
     if floor is not None and floor == old.nvjitlink and not floor.exact:
         yield (
-            f"nvJitLink: {floor.possible} may be enough for one side and not for the other; only a "
-            "trial link shows this: ltocompat require --trial-link"
+            f"nvJitLink: {floor.possible} may be enough for one release and not for the other; "
+            "only a trial link shows this: ltocompat require --trial-link"
         )
 
 
 def _unknown_kernels(name: str, side: Side) -> Iterator[str]:
     if side.overflowed:
-        yield f"kernels: {name} one has more than {side.kernels:,}, too many to compare"
+        yield f"kernels: {name} release has more than {side.kernels:,}, too many to compare"
     for kind in KERNEL_KINDS:
         if not side.knows_kernels(kind):
             text = "was saved without --kernels" if side.saved else "does not show them"
-            yield f"kernels of {kind.upper()}: {name} one {text}"
+            yield f"kernels of {kind.upper()}: {name} release {text}"
         elif side.unnamed[kind]:
             number = f"{side.unnamed[kind]:,} of the images"
-            yield f"kernels of {kind.upper()}: {name} one has no names for the kernels of {number}"
+            yield f"kernels of {kind.upper()}: {name} release has no kernel names for {number}"

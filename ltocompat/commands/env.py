@@ -25,7 +25,7 @@ from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""As Docker sets it where an image does not."""
+"""The PATH that Docker sets if an image sets none."""
 
 
 class Surroundings(Struct, frozen=True):

@@ -64,7 +64,7 @@ def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[tuple[boo
 
 
 def _targets(values: Mapping[str, str]) -> tuple[str, ...]:
-    """The deploy targets that the values of a text tell; none where they tell nothing."""
+    """The deploy targets that the values of a text tell; none if they tell nothing."""
     driver = values.get("driver") or values.get("reads_branch") or values.get("found_branch")
     linker = values.get("has") or values.get("linker_reads_cuda") or _before(values)
     keys = [("driver", driver), ("nvjitlink", linker)]
@@ -99,7 +99,7 @@ def _packages_of(python: str | None, values: Mapping[str, str]) -> Iterator[str]
 
 
 def _holds(path: str, symbol: bytes) -> bool:
-    """Return whether a name is among the bytes of a file; True where that can't be told."""
+    """Return whether a name is among the bytes of a file; True if that can't be told."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(symbol) >= 0

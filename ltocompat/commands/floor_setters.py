@@ -20,7 +20,7 @@ from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required
 
 _NONE, _NO_CODE = (1,), (2,)
-"""Floors above all: no known version does, and nothing does."""
+"""Floors above all others: no known version works, and no version works."""
 
 
 class Library(Struct, frozen=True):
@@ -78,7 +78,7 @@ def surveyed(pinned: Sequence[Package], folder: str, system: System) -> list[Lib
 
 
 _Asked = tuple[tuple[Any, ...], str, tuple[str, ...]]
-"""What a library asks of one part of a target: an order, its words, and the rules that set it."""
+"""The minimum of one part of a target for a library: an order, its words, and its rules."""
 Floor = Callable[[Required], "_Asked | None"]
 
 

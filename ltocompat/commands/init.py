@@ -42,7 +42,7 @@ from ltocompat.rules.services import promised
 from ltocompat.targets.text_file import OWN
 
 _Known = tuple[ArtifactSummary, Required]
-"""An artifact, and what ``require`` says of it, which takes long."""
+"""An artifact, and the answer of ``require`` about it, which takes long."""
 
 
 class PolicyDraft(Struct, frozen=True):
@@ -116,7 +116,7 @@ class _Drafting:
 
     Attributes:
         today: the day on which it is written.
-        missing: why a trial link was not made; empty where none was needed.
+        missing: why a trial link was not made; empty if none was needed.
     """
 
     def __init__(self, options: InitOptions, files: Sequence[StrPath], path: str) -> None:
@@ -155,7 +155,7 @@ class _Drafting:
         return proved if len(proved.ignored) <= len(static.ignored) else static
 
     def _tried(self, policy: Policy) -> list[_Known]:
-        """The files with the trial links of a policy; none where one of these was not made."""
+        """The files with the trial links of a policy; none if one of these was not made."""
         tried = self.summaries(policy)
         missing = [record for record in tried if isinstance(record, Failure)]
         self.missing = missing[0].message if missing else ""
@@ -260,8 +260,8 @@ def _first_target(found: Sequence[_Known]) -> DraftTarget:
 def _variants(found: Sequence[_Known]) -> tuple[str, ...]:
     """Patterns of all variants that are found, as the policy names them.
 
-    None where some have no pattern (folders of one library in several majors): a policy that names
-    the others would leave these out, and one that names none has all of them found again.
+    None if some have no pattern (folders of one library in several majors): a policy that names the
+    others would leave these out, and one that names none has all of them found again.
     """
     every = [variant for summary, _ in found for variant in summary.variants]
     if not all(variant.pattern for variant in every):

@@ -41,7 +41,7 @@ def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iter
         kernels: also read the names of kernels.
         hashes: also compute the SHA-256 of every decoded image.
         trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
-        install_linkers: install the nvJitLinks that a trial needs and that are missing.
+        install_linkers: install missing nvJitLinks that a trial needs.
         where: leave out images that don't match, and modules without a match.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.

@@ -194,7 +194,7 @@ def seconds(answer: Answer) -> float:
 def _reason(
     answer: Answer, linker: Linker, way: str, target: SmArch, inputs: Sequence[LinkInput]
 ) -> str | None:
-    """Why a link did not succeed, or should not have; None where all is well."""
+    """Why a link did not succeed, or should not have; None if all is well."""
     known = explain(answer.log, linker.tool.label)
     if answer.outcome is LinkOutcome.LOST:
         return lost_kernels(answer)
@@ -217,7 +217,7 @@ def _reason(
 
 
 def why_empty(linker: Linker, target: SmArch, inputs: Sequence[LinkInput]) -> str | None:
-    """Why a link that ended well has no code in its output; None where it may be as it should."""
+    """Why a link that ended well has no code in its output; None if it may be as it should."""
     if linker.tool is Tool.NVLINK:
         return _LEFT_OUT
     return _PASSED_OVER if SingleLink(inputs, target, linker.release).unread_ltoir() else None
@@ -235,7 +235,7 @@ def _each(
     yield from (piece for piece in found if isinstance(piece, Skipped))
     pieces = [piece for piece in found if isinstance(piece, LinkInput)]
     if found and not pieces:
-        raise UnreadableInput("nothing there could be read")
+        raise UnreadableInput("no image in these paths could be read")
     if not pieces:
         raise UsageError("there is no image to try; list the images with: ltocompat inspect")
     total = sum(len(piece.trial.data) for piece in pieces) * len(linkers)

@@ -30,7 +30,7 @@ def _is_unsound(result: Result) -> bool:
 
 
 def _asked(results: Sequence[Result]) -> tuple[str, ...]:
-    """The newest version of each kind that they ask for; none where a version does not cure all."""
+    """The newest version of each kind that they ask for; none if a version does not cure all."""
     failing = [each for r in results for each in r.findings if each.verdict is Verdict.FAIL]
     if not all(finding.asked for finding in failing):
         return ()

@@ -37,7 +37,7 @@ StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
 MOST_JOBS = (1, 9999)
 CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
-"""The words that ``--forbid`` takes."""
+"""The words that ``--forbid`` accepts."""
 
 
 class Option(Struct, frozen=True):
@@ -213,7 +213,7 @@ Paths = Annotated[
 InstallLinkers = Annotated[
     bool,
     Option(
-        "Install the linkers that a trial needs and that are missing.",
+        "Install missing linkers that a trial needs.",
         env="LTOCOMPAT_INSTALL_LINKERS",
     ),
 ]

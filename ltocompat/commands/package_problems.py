@@ -65,7 +65,7 @@ class Packages:
         self._installed: dict[str, tuple[Package, list[ArtifactSummary]]] = {}
 
     def package_of(self, path: str) -> Package | None:
-        """The package that a path is, or that it was installed from; None where it is none."""
+        """The package that a path is, or that it was installed from; None if it is none."""
         return package_of(path, self._limits, self._sources.get(path))
 
     def problems(self, shipped: Shipped | None) -> tuple[Problem, ...]:
@@ -102,7 +102,7 @@ class Packages:
         ask: Callable[[], Required] | None = None,
         promise: Promise | None = None,
     ) -> Shipped | None:
-        """A package with its bytes, as rules look at it; None where there is nothing to judge."""
+        """A package with its bytes, as rules look at it; None if there is nothing to judge."""
         if package is None or summary.path in self._parts:
             return None
         if not summary.modules and any(s.place == Location(summary.path) for s in summary.skipped):

@@ -72,7 +72,7 @@ class Reading:
 
     @property
     def distribution(self) -> Distribution | None:
-        """The package that it is, or is a file of; None for none."""
+        """The package that the file is or belongs to; None for none."""
         return self._kept.distribution()
 
     def __repr__(self) -> str:

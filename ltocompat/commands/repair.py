@@ -42,9 +42,9 @@ from ltocompat.scan.extract_bytes import images_at
 def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterator[Repaired]:
     """Write new wheels without the findings that can be fixed without a compiler.
 
-    patchelf removes folders of the build machine from RUNPATHs (PKG-14) and adds those of NVIDIA's
-    wheels (PKG-07). Requires-Dist gets missing requirements and bounds (PKG-01, PKG-02, PKG-04,
-    NJL-06). Tags get the machine of the libraries inside (PKG-06). Each change is checked
+    patchelf removes folders of the build machine from RUNPATHs (PKG-14) and adds the folders of
+    NVIDIA's wheels (PKG-07). Requires-Dist gets missing requirements and bounds (PKG-01, PKG-02,
+    PKG-04, NJL-06). Tags get the machine of the libraries inside (PKG-06). Each change is checked
     beforehand, and the new wheel is read again before it gets its name: fixed findings are gone,
     and no new one appears. A wheel without such findings is copied.
 
@@ -148,7 +148,7 @@ class _Read:
         packages = Packages((path,), options.beside, options.limits, sources)
         shipped = packages.shipped(summary, packages.package_of(path))
         if shipped is None or shipped.package.kind is not Kind.WHEEL:
-            reason = summary.skipped[0].reason if summary.skipped else "it is none; name a .whl"
+            reason = summary.skipped[0].reason if summary.skipped else "not a wheel; name a .whl"
             error = UnreadableInput if summary.skipped else UsageError
             raise error(f"{path!r} can't be repaired as a wheel: {reason}")
         self.path, self.shipped, self.problems = path, shipped, problems(shipped)

@@ -33,7 +33,7 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
         trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
-        install_linkers: install the nvJitLinks that a trial needs and that are missing.
+        install_linkers: install missing nvJitLinks that a trial needs.
         limits: bounds for reading one file.
         progress: called while files are read.
         together: show what one link of the contents of all paths needs.

@@ -99,7 +99,7 @@ _THREADS = 128
 
 
 class SelfTestResult(enum.StrEnum):
-    """How a step ended."""
+    """The result of a step."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -189,7 +189,7 @@ def _started(
     start: Callable[[], AbstractContextManager[T]],
     told: Callable[[T], str],
 ) -> Generator[SelfTestStep, None, T | None]:
-    """Start the process that asks a library or driver; return None where it does not start."""
+    """Start the process that asks a library or driver; return None if it does not start."""
     try:
         process = stack.enter_context(start())
     except LtocompatError as error:
@@ -266,7 +266,7 @@ def _link(
     inputs: list[TrialInput],
     compiler: Release,
 ) -> Generator[SelfTestStep, None, bytes | None]:
-    """Link both units; return the output, None where there is none."""
+    """Link both units; return the output, None if there is none."""
     linker, pool = linking
     step = functools.partial(SelfTestStep, "link", way=way.name, target=target)
     options = (f"-arch={target}", *way.options)

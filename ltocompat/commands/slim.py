@@ -47,7 +47,7 @@ from ltocompat.targets.arch_list import arch_list
 
 # Beyond 19 frames need larger windows than those that NVIDIA's tools write.
 _LEVELS = {"size": 19, "balance": 5, **{f"{level}": level for level in range(1, 20)}}
-"""Levels of Zstandard; by those of its modes NVIDIA's own tools pack, byte for byte."""
+"""Levels of Zstandard; those of the modes give the same bytes as NVIDIA's own tools."""
 _SOURCE = "slim"
 _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 

@@ -128,7 +128,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
         return PackagesElsewhere(target=moved, installation=self.installation, machine=self)
 
     def library(self, summary: ArtifactSummary) -> Library | None:
-        """The artifact as a library of this machine; None where it asks nothing of the loader.
+        """The artifact as a library of this machine; None if it asks nothing of the loader.
 
         Raises:
             LtocompatError: it can't be read, or takes too long to read.

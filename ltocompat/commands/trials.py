@@ -123,7 +123,7 @@ class Trials(ExitStack):
 
     @property
     def tries(self) -> Tries | None:
-        """Asks all of them about a file; None where nobody is asked."""
+        """Asks all of them about a file; None if nobody is asked."""
         if not self._asked:
             return None
         from ltocompat.trial.module_trial import all_of

@@ -68,7 +68,7 @@ class InstalledVariants(Struct):
 
 
 def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
-    """The variants among all files of a package; none where a file of it can't be read."""
+    """The variants among all files of a package; none if a file of it can't be read."""
     from ltocompat.scan.variants import find_variants
 
     site = os.path.dirname(os.path.abspath(package.path))

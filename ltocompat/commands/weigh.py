@@ -56,12 +56,12 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
             error.
 
     Yields:
-        One weight for each path; that of a folder or package covers all its contents, so copies
-        between its libraries are found.
+        One weight for each path; the weight of a folder or package covers all its contents, so
+        copies between its libraries are found.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is nothing at a place, or a name is not that of a GPU.
+        UsageError: there is nothing at a place, or a GPU is unknown.
     """
     return answers(run(options), on_error)
 
@@ -167,7 +167,7 @@ _LONGEST = 20_000  # characters of a mangled name; longer ones stay as they are
 
 
 def demangled(name: str) -> str | None:
-    """A kernel's name as C++ says it; None where it is no C++ name, or nothing can tell."""
+    """A kernel's name as C++ says it; None if it is no C++ name, or nothing can tell."""
     if not name.startswith("_Z") or len(name) > _LONGEST:
         return None
     return _demangler()(name) or None

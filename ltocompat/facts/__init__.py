@@ -134,7 +134,7 @@ def ltoir_reader(field: str, version: str) -> Release | None:
         version: as the header says it: ``1.61``.
 
     Returns:
-        None where the version is above those of all releases that are known.
+        None if the version is above those of all releases that are known.
     """
     number = version_numbers(version)
     writers = rows(LtoirWriter)
@@ -161,7 +161,7 @@ def nvjitlink_minors() -> tuple[Release, ...]:
 
 @functools.cache
 def nvjitlink_result_name(code: int, release: Release) -> str | None:
-    """The name of a result code in nvJitLink of this release; None where no header names it.
+    """The name of a result code in nvJitLink of this release; None if no header names it.
 
     A number means nothing without the release: 12.6 renumbered what follows 8.
     """

@@ -16,7 +16,7 @@ class Client(Struct, frozen=True, tag="clients.client"):
     Attributes:
         package: its normalized name.
         first: the oldest release that chooses so.
-        least_nvjitlink: it takes no older nvJitLink; None where it has no such floor.
+        least_nvjitlink: it takes no older nvJitLink; None if it has no such floor.
         ltoir: who takes LTO-IR from it: ``nvJitLink``, ``pynvjitlink`` or ``none``.
     """
 

@@ -25,8 +25,8 @@ class ToolkitDriver(Struct, frozen=True, tag="drivers.toolkit"):
         cuda: minor release of the toolkit, 12.4.
         update: ``GA``, ``U1`` ...; with the patch level where it is not the first (``GA(11.0.2)``).
         linux: the Linux driver, ``550.54.14``; a branch (``615``) where the driver isn't bundled;
-            None where nothing says.
-        windows: the Windows driver; None where it isn't bundled or nothing says.
+            None if nothing says.
+        windows: the Windows driver; None if it isn't bundled or nothing says.
     """
 
     cuda: Release
@@ -53,7 +53,7 @@ class DriverBranch(Struct, frozen=True, tag="drivers.branch"):
     Attributes:
         branch: 550.
         cuda: 12.4.
-        kind: ``LTS``, ``Production`` or ``New Feature``; None where NVIDIA's list lacks it.
+        kind: ``LTS``, ``Production`` or ``New Feature``; None if NVIDIA's list lacks it.
         eol: the month of its last update, ``2026-06``; likewise.
     """
 
@@ -87,8 +87,8 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
         system: ``linux`` or ``windows`` (WSL 2 has the driver of its Windows).
 
     Returns:
-        The driver; only its branch for 13.4 on Linux; None where nothing names one (13.5, Windows
-        from 13.0 on, releases outside the table).
+        The driver; only its branch for 13.4 on Linux; None if nothing names one (13.5, Windows from
+        13.0 on, releases outside the table).
     """
     for row in rows(ToolkitDriver):
         if row.cuda == cuda and row.update.startswith("GA"):
@@ -123,7 +123,7 @@ def beyond_tables() -> DriverVersion:
 
 
 _BRANCH_STEP = 5
-"""Branches are numbered in fives; the numbers between are later drivers of one for Windows."""
+"""Branches have multiples of five; numbers between are later Windows drivers of a branch."""
 
 
 def branch_of(driver: DriverVersion) -> int:
@@ -225,7 +225,7 @@ def compat_use(package: Release, branch: int) -> str | None:
 
     Returns:
         ``usable``; ``native``: the same branch, so that the package isn't needed; ``none``: NVIDIA
-        provides none for the pair; None where the table has no such package or branch.
+        provides none for the pair; None if the table has no such package or branch.
     """
     row = compat_packages().get(package)
     return next((use for use in _USES if row and branch in getattr(row, use)), None)
@@ -263,7 +263,7 @@ class CudaError(Struct, frozen=True, tag="errors.error"):
 
 
 def cuda_error(number: int) -> CudaError | None:
-    """The error of a number; None where cuda.h has none. 35 is of the CUDA runtime alone."""
+    """The error of a number; None if cuda.h has none. 35 is of the CUDA runtime alone."""
     return next((row for row in rows(CudaError) if row.number == number), None)
 
 

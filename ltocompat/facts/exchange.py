@@ -49,14 +49,14 @@ def read_tables(path: str) -> Tables:
         tables: Tables = msgspec.json.decode(data)["tables"]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(
-            f"LTOCOMPAT_FACTS: {path} is not a document of facts: {error}; {again}"
+            f"LTOCOMPAT_FACTS: {path} is not a facts document: {error}; {again}"
         ) from None
     _see_floors(path, tables)
     own, there = newest_date(own_tables()), newest_date(tables)
     if there < own:
         raise UsageError(
-            f"LTOCOMPAT_FACTS: {path} is of {there}, older than the program's own facts of {own}; "
-            "unset the variable"
+            f"LTOCOMPAT_FACTS: {path} has facts up to {there}, older than the program's own, up "
+            f"to {own}; unset the variable"
         )
     return tables
 
@@ -71,7 +71,7 @@ def _see_floors(path: str, tables: Tables) -> None:
     for row in own_table("floors")["floor"]:
         pattern = _pattern([row["value"]])
         if pattern and not re.search(pattern, there.get(row["name"], "")):
-            raise UsageError(f"LTOCOMPAT_FACTS: {path} has no value for the floor {row['name']}")
+            raise UsageError(f"LTOCOMPAT_FACTS: {path} has no value for the minimum {row['name']}")
 
 
 @functools.cache

@@ -46,7 +46,7 @@ def _words(text: str) -> _Words:
 
 
 def _left_out(words: _Words, full: _Words) -> set[str] | None:
-    """The words of ``full`` that ``said`` leaves out; None where it isn't a short form of it."""
+    """The words of ``full`` that ``said`` leaves out; None if it isn't a short form of it."""
     missing: set[str] = set()
     kept = 0
     for number, word in enumerate(full):
@@ -96,7 +96,7 @@ class Sm(Struct, frozen=True):
         family: the numbers that its ``f`` code is shared with, itself included, ascending.
         tegra: an integrated GPU (Jetson, DRIVE).
         name: NVIDIA's name of the architecture, ``Hopper``.
-        first_branch: the first driver branch that runs it, that of its first toolkit; None where
+        first_branch: the first driver branch that runs it, that of its first toolkit; None if
             nothing tells.
         last_branch: the last driver branch that runs it; None while the newest does.
     """
@@ -167,7 +167,7 @@ def arm_only(number: int) -> bool:
 
 
 RENAMED = 101
-"""Thor, which is sm_110 since CUDA 13.0: no GPU of its own."""
+"""Thor, which is sm_110 since CUDA 13.0: not a separate GPU."""
 
 
 def runs(sm: Sm, driver: DriverVersion) -> bool:
@@ -243,7 +243,7 @@ def models_beginning(text: str) -> tuple[GpuModel, ...]:
 
 
 def _by_name(text: str) -> Gpu | None:
-    """The GPU of a name; None where no model has it.
+    """The GPU of a name; None if no model has it.
 
     Raises:
         UsageError: models of several architectures have it.
@@ -277,7 +277,7 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
         first = floor(f"suffix-{suffix}-sm")
         if number < int(first):
             raise UsageError(
-                f"{text!r} names no architecture: the suffix {suffix} begins with "
+                f"{text!r} names no architecture: the first one with suffix {suffix} is "
                 f"sm_{first}{suffix}; write sm_{number}"
             )
     models = [model.data_center for model in gpu_models() if model.number == number]
@@ -304,8 +304,8 @@ def find_gpu(text: str) -> Gpu:
             architecture (``sm_90``, ``sm_90a``, ``90``) or a compute capability (``9.0``).
 
     Returns:
-        The GPU, under the text as its name. ``data_center`` is None where the models that the text
-        can mean differ, or none is known.
+        The GPU, under the text as its name. ``data_center`` is None if the models that the text can
+        mean differ, or none is known.
 
     Raises:
         UsageError: nothing has this name or number, or models of several architectures have it.

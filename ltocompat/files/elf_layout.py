@@ -17,7 +17,7 @@ MAGIC = b"\x7fELF"
 OS_ABI = 7  # offset in e_ident
 EM_386, EM_PPC64, EM_ARM, EM_X86_64, EM_AARCH64, EM_CUDA, EM_RISCV = 3, 21, 40, 62, 183, 190, 243
 CUDA_ABIS = (0x33, 0x41)
-"""The OS ABIs of cubins; ARM has the second one, too."""
+"""The OS ABIs of cubins; ARM uses the second one, too."""
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 
 SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = range(5)

@@ -26,12 +26,12 @@ ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 # A stream begins with a block (the digits of pi) or is empty (the root of pi).
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
 PTX_TEXT = b".version "
-"""What PTX has in front of its version, as compilers write it."""
+"""The text in front of the version in PTX, as compilers write it."""
 BLOCK = 512
 """Bytes of a header of tar."""
 _ASCII = bytes(range(128))
 CODE_MAGICS = (b"\x7fEL", b"MZ", FATBIN_MAGIC, b"\xed\x43\x4e\x7f")
-"""The first bytes of programs, fatbins and LTO-IR: none is a zip, whatever its payload ends in."""
+"""First bytes of programs, fatbins and LTO-IR: files that are no zips, whatever they end in."""
 COFF_MACHINES = {
     0x14C: "x86",
     0x1C0: "ARM",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 BY_DESCRIPTOR = {os.open, os.readlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
-"""True where this system opens files by the descriptor of a folder; Windows doesn't."""
+"""True if this system opens files relative to a folder's descriptor; Windows doesn't."""
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -54,7 +54,7 @@ def real_inside(root: str, path: str) -> str:
 
 
 def _openat2(root: str, path: str, flags: int) -> int | None:
-    """The descriptor; None where the system can't resolve a path inside of a folder."""
+    """The descriptor; None if the system can't resolve a path inside of a folder."""
     how = struct.pack("=QQQ", flags | os.O_CLOEXEC, 0, _RESOLVE_IN_ROOT)
     name = os.fsencode(path)
     if b"\0" in name:
@@ -114,7 +114,7 @@ def _walked(root: str, path: str) -> Iterator[tuple[list[int], list[str]]]:
 
 
 def _link(name: str, place: int | None) -> str | None:
-    """Read the target of a link; None where it is no link, or is not there."""
+    """Read the target of a link; None if it is no link, or is not there."""
     try:
         return None if place is None else os.readlink(name, dir_fd=place)
     except OSError:

@@ -158,7 +158,7 @@ def _sweep(path: str) -> None:
 
 
 def _locked(folder: str) -> int | None:
-    """The descriptor that holds the lock of a folder; None where it is held, or can't be."""
+    """The descriptor that holds the lock of a folder; None if it is held, or can't be."""
     with suppress(ImportError, OSError):
         import fcntl  # which Windows has not
 
@@ -172,7 +172,7 @@ def _locked(folder: str) -> int | None:
     return None
 
 
-def _unwritten(path: str, error: OSError, way: str = "name a file that can be") -> LtocompatError:
+def _unwritten(path: str, error: OSError, way: str = "name a writable file") -> LtocompatError:
     reason = error.strerror or type(error).__name__
     return LtocompatError(f"{path!r} can't be written ({reason}); {way}")
 

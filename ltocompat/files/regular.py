@@ -14,7 +14,7 @@ REGULAR = (
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_NONBLOCK", 0)
 )
-"""Flags to open a file by: what is none, such as a pipe, is not waited for."""
+"""Flags to open a file without waiting, in case it is a pipe."""
 
 
 def open_regular(path: str) -> int:

@@ -67,7 +67,7 @@ class SmArch(Struct, frozen=True, order=True):
 
 @functools.lru_cache(maxsize=1024)
 def shared_arch(number: int, suffix: str) -> SmArch:
-    """An ``SmArch`` that is made once, since thousands of images share a few."""
+    """Return an ``SmArch`` from a cache, since thousands of images share a few."""
     return SmArch(number, suffix)
 
 
@@ -90,5 +90,5 @@ class Release(Struct, frozen=True, order=True):
 
     @classmethod
     def from_code(cls, code: int) -> Release:
-        """The release behind NVIDIA's number ``10 * major + minor``: 124 is 12.4."""
+        """Return the release of NVIDIA's number ``10 * major + minor``: 124 is 12.4."""
         return cls(code // 10, code % 10)

@@ -1,4 +1,4 @@
-"""The part of an artifact that verdicts rest on, however many modules it has."""
+"""The part of an artifact that verdicts depend on; it doesn't grow with the modules."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ class Variant(Struct, frozen=True):
     """The files of one variant.
 
     Attributes:
-        name: its folder or its file in the package; of several files the first, and how many more.
-        version: what tells it from the others: ``11.8``, ``13``; its name where nothing does.
+        name: its folder or file in the package; if it has several files, the first and the number
+            of others.
+        version: the version that distinguishes it: ``11.8``, ``13``; its name if nothing does.
         files: its files, each as the members that lead to it.
-        folders: its folders, each as the members that lead to it, and a slash behind the last.
-        pattern: names of its files and those of the others, as a policy takes them.
-        whole: it has what each other variant has, so that it can be the one that is opened.
+        folders: its folders, each as the members that lead to it, with a slash at the end.
+        pattern: a pattern of the names of its files and of the other variants' files, as a policy
+            has it.
+        whole: True if it has all files that the other variants have, so that it can be opened
+            instead of them.
     """
 
     name: str
@@ -36,7 +39,7 @@ class Variant(Struct, frozen=True):
     whole: bool = True
 
     def has(self, place: Location) -> bool:
-        """Return whether a place lies in it."""
+        """Return whether a place lies in the variant."""
         members = place.members
         if any(members[:end] in self.files for end in range(1, len(members) + 1)):
             return True
@@ -49,7 +52,7 @@ class Variant(Struct, frozen=True):
 
 
 def variant_of(place: Location, variants: Sequence[Variant]) -> Variant | None:
-    """The variant that a place lies in."""
+    """Return the variant that contains a place."""
     return next((variant for variant in variants if variant.has(place)), None)
 
 
@@ -58,14 +61,13 @@ class ModuleGroup(Struct):
 
     Attributes:
         signature: the signature.
-        trials: what linkers did with them.
+        trials: the answers of linkers to them.
         count: number of modules.
         example: the first.
-        places: where they are; not all of them where there are very many.
-        inner: they lie in members of what was named, a package or an archive, and the user named
-            none of them.
-        kernels: names of the kernels of the module at each place; empty where nobody asked.
-        by_image: at each place, those of each image; empty where all have the same.
+        places: their places; not all of them if there are very many.
+        inner: True if they lie in members of a package or archive that the user named as a whole.
+        kernels: names of the kernels of the module at each place; empty if not requested.
+        by_image: at each place, the kernels of each image; empty if all images have the same.
     """
 
     signature: ModuleSignature
@@ -78,7 +80,7 @@ class ModuleGroup(Struct):
     by_image: list[tuple[frozenset[str], ...]] = field(default_factory=list)
 
     def part(self, wanted: Sequence[bool]) -> ModuleGroup:
-        """Return those modules, by place, that are wanted."""
+        """Return the wanted modules by place."""
         lists = (self.places, self.kernels, self.by_image)
         places, kernels, by_image = (list(compress(each, wanted)) for each in lists)
         part = replace(self, count=len(places), example=places[0])
@@ -91,7 +93,7 @@ class ModuleGroup(Struct):
 
     @property
     def loose(self) -> bool:
-        """Return whether it is bare PTX or cubins, of which programs of the package pick some."""
+        """Return whether it is bare PTX or cubins, of which the package's programs select some."""
         unclaimed = self.signature.registered is None and not self.signature.needs_device_link
         bare = all(
             image.kind in (ImageKind.PTX, ImageKind.SASS) and not image.in_fatbin
@@ -101,33 +103,35 @@ class ModuleGroup(Struct):
 
 
 class ArtifactSummary(Struct):
-    """The part of an artifact that verdicts rest on, however many modules it has.
+    """The part of an artifact that verdicts depend on; it doesn't grow with the modules.
 
     Attributes:
         path: the artifact.
         groups: its modules.
         skipped: places that were not read, the first of them.
         skipped_count: number of all skipped places.
-        hosts: host files around them, of which a linker or loader asks something.
-        apart: a group has modules of one innermost file only, and so do findings.
-        single_link: all that can be linked is given to one link.
-        link_trials: what linkers did with that link.
-        test_groups: loose images of a package's own tests, on which no verdict of it rests.
-        device_runtime: objects of NVIDIA's libcudadevrt in a package, for links that others make.
+        hosts: host files that contain them and that have requirements on a linker or loader.
+        apart: True if each group, and so each finding, has modules of only one innermost file.
+        single_link: True if all linkable inputs go into one link.
+        link_trials: the answers of linkers to that link.
+        test_groups: bare images of a package's own tests, which don't affect its verdicts.
+        device_runtime: objects of NVIDIA's libcudadevrt in a package, for links by other projects.
         driver_code: modules in libraries of a driver, which loads them itself.
-        variants: files of which the artifact's loader opens one.
-        has_sources: sources of CUDA lie beside its loose images; what they are compiled into when
-            its programs run may serve where the images don't.
-        starts_on: variables of a container image, each with the condition on drivers that keeps it
-            from starting elsewhere.
-        platform: of a container image, ``linux_arm64``; empty where it says none.
+        variants: the variants; the artifact's own code opens one of them.
+        has_sources: True if CUDA sources lie next to its bare images; programs may compile them at
+            run time and then serve more GPUs than the images.
+        starts_on: variables of a container image, each with its condition on drivers; the image
+            starts only on drivers that meet it.
+        platform: the platform of a container image, ``linux_arm64``; empty if the image names none.
         compat: the libcuda of the cuda-compat in it, ``libcuda.so.580.95.05``, which NVIDIA's
-            container tools put in front of drivers of older branches, or that of a driver in a
-            folder that its loader searches; None for none.
-        own_driver: the libcuda of a driver in a folder of the system, where the host's is put too.
+            container tools put in front of drivers of older branches, or the libcuda of a driver in
+            a folder that its loader searches; None for none.
+        own_driver: the libcuda of a driver in a system folder, into which the host's libcuda is
+            mounted, too.
         searched: folders that its loader searches, by its settings and LD_LIBRARY_PATH.
-        compat_listed: these have that libcuda, so that it is in front of every driver.
-        origins: path in a container image -> how the file came there.
+        compat_listed: True if ``searched`` lists the folder of ``compat``, so that it is in front
+            of every driver.
+        origins: path in a container image -> the origin of the file.
     """
 
     path: str
@@ -158,14 +162,14 @@ class ArtifactSummary(Struct):
 
     @property
     def in_front(self) -> Location | None:
-        """The libcuda of a driver or of cuda-compat that is in front of every other driver."""
+        """The libcuda, of a driver or of cuda-compat, that is in front of every other driver."""
         return self.compat if self.compat_listed else None
 
 
 def own_linker(summary: ArtifactSummary) -> VersionSet[Release] | None:
-    """The nvJitLink that an artifact brings inside, where it asks for no other one.
+    """Return the nvJitLink inside an artifact, if the artifact needs no other one.
 
-    Its fragments are linked by that copy, whatever is installed where they go.
+    That copy links the artifact's fragments, whatever is installed on the target.
     """
     libraries = (library for host in summary.hosts for library in host.libraries)
     copies = [library for library in libraries if library.name == "libnvJitLink"]
@@ -183,7 +187,7 @@ def only_variant(
     Args:
         summary: the artifact.
         variant: the variant.
-        common: with what is in no variant; else the variant by itself.
+        common: True: with the files that belong to no variant; else the variant by itself.
     """
 
     def used(place: Location) -> bool:
@@ -205,11 +209,11 @@ def only_variant(
 
 
 class VariantParts(Struct, frozen=True):
-    """The artifacts that are judged for the sake of one variant.
+    """The artifacts that are checked for one variant.
 
     Attributes:
         variant: the variant.
-        used: what is in use with it: the variant itself, and all that is in none.
+        used: the variant together with the files that belong to no variant.
         alone: the variant by itself.
     """
 
@@ -219,7 +223,7 @@ class VariantParts(Struct, frozen=True):
 
 
 def variant_parts(summary: ArtifactSummary) -> tuple[VariantParts, ...]:
-    """The variants that can be the one that is opened, oldest first; empty where there is none."""
+    """Return the variants that can be opened, oldest first; empty if there is none."""
     return tuple(
         VariantParts(
             variant, only_variant(summary, variant), only_variant(summary, variant, common=False)
@@ -230,7 +234,7 @@ def variant_parts(summary: ArtifactSummary) -> tuple[VariantParts, ...]:
 
 
 def of_package(path: str, files: Iterable[ArtifactSummary]) -> ArtifactSummary:
-    """The files of an installed package as one artifact, as they are in its wheel."""
+    """Return the files of an installed package as one artifact, as in its wheel."""
     whole = ArtifactSummary(path)
     for summary in files:
         whole.groups += summary.groups
@@ -243,11 +247,11 @@ def of_package(path: str, files: Iterable[ArtifactSummary]) -> ArtifactSummary:
 def together_as_one(
     summaries: Sequence[ArtifactSummary], trials: Trials | None = None
 ) -> ArtifactSummary:
-    """Several artifacts that are linked together, as one.
+    """Return several artifacts that are linked together as one.
 
     Args:
         summaries: the artifacts.
-        trials: what linkers did with all of them at once; what they linked, they took of each.
+        trials: the answers of linkers to all of them at once.
     """
     whole = of_package(" + ".join(summary.path for summary in summaries), summaries)
     whole.single_link, whole.link_trials = True, trials or {}

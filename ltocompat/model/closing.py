@@ -6,7 +6,7 @@ from typing import Self
 
 
 class Closing:
-    """A context manager that is closed at the end, whatever happened inside."""
+    """A context manager that always closes itself at the end."""
 
     def __enter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ _ANY = "*"
 
 
 def major_of_tag(digits: str) -> int:
-    """The major in the digits behind ``cu`` or ``cuda``: 12 of 12 and 124, 9 of 92, 10 of 101."""
+    """Return the major of the digits after ``cu``: 12 of 12 and 124, 9 of 92, 10 of 101."""
     return int(digits[:2]) if digits[0] == "1" and len(digits) > 1 else int(digits[0])
 
 
@@ -22,10 +22,10 @@ class TaggedPath(Struct, frozen=True):
     """A path that names a version of CUDA.
 
     Attributes:
-        pattern: the path with ``*`` for the version: ``lib/libx_cuda*.so``.
-        version: ``11.8``, ``12``; several, as they follow each other, where the path names several.
-        folder: the innermost folder that names it, with what is around it and a slash behind it;
-            empty where the file's own name has a version.
+        pattern: the path with ``*`` instead of the version: ``lib/libx_cuda*.so``.
+        version: ``11.8``, ``12``; all of them in order if the path names several.
+        folder: the innermost folder that names it, as a path with a slash at the end; empty if the
+            file's own name has a version.
     """
 
     pattern: str
@@ -34,12 +34,12 @@ class TaggedPath(Struct, frozen=True):
 
 
 def without_tags(name: str) -> str:
-    """A name with ``*`` for the versions of CUDA in it: ``PyInit_x_cu12`` -> ``PyInit_x_cu*``."""
+    """Return a name with ``*`` instead of CUDA versions: ``PyInit_x_cu12`` -> ``PyInit_x_cu*``."""
     return _TAG.sub(lambda tag: tag[0][: tag.start(1) - tag.start()] + _ANY, name)
 
 
 def tagged_path(path: str) -> TaggedPath | None:
-    """The versions of CUDA that a path names, by ``/``; None where it names none."""
+    """Return the versions of CUDA in a path, joined by ``/``; None if it names none."""
     found = list(_TAG.finditer(path))
     if not found:
         return None

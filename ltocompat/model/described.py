@@ -9,7 +9,7 @@ _FIELD = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
 def described(kind: type) -> tuple[str, dict[str, str]]:
-    """The sentence about a class, and those about its fields and inherited ones, by name."""
+    """Return the sentence about a class, and the sentences about all its fields by name."""
     fields: dict[str, str] = {}
     title = ""
     for base in reversed(kind.__mro__):

@@ -18,7 +18,7 @@ BREAKING = (LOST_ARCH, DRIVER_ROSE, NVJITLINK_ROSE, LOST_PTX)
 """Changes that can be forbidden."""
 
 Said = tuple[str, ...] | int | None
-"""Words, a number (bytes or a count), or None where a side has nothing of it."""
+"""Words, a number (bytes or a count), or None if the release has no such value."""
 
 
 class Metadata(Struct, frozen=True):
@@ -131,7 +131,7 @@ KINDS = {
     "tags": "platform tags",
     "requires": "requirement",
 }
-"""The kinds of changes, in the order in which they are said, each in words."""
+"""The kinds of changes in the order of the report, each in words."""
 
 
 class Diff(Struct, frozen=True):

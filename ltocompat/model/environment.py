@@ -243,12 +243,12 @@ class Environment(Struct, frozen=True, kw_only=True):
         toolkits: installed toolkits.
         wheels: installed Python packages that contain or use CUDA.
         conda: the active conda environment.
-        wsl2: Linux on Windows.
+        wsl2: True on WSL2 (Linux on Windows).
         jetson: the board of an integrated GPU.
-        container: what kind of container this is (``docker``, ``image``); None for none.
+        container: the kind of container (``docker``, ``image``); None outside of containers.
         variables: environment variables that CUDA, its containers and the loader read.
         python: the Python program whose loading was examined.
-        problems: what could not be found out, and why.
+        problems: facts that could not be determined, and why.
     """
 
     system: System = field(default_factory=System)
@@ -270,9 +270,9 @@ class Environment(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
     def picked(self, library: str, way: str) -> tuple[LibraryPick, ...]:
-        """Return the files that a way of loading gets for a library, one for each soname."""
+        """Return the files that a loading method finds for a library, one for each soname."""
         return tuple(pick for pick in self.picks if (pick.library, pick.way) == (library, way))
 
     def variable(self, name: str) -> str | None:
-        """The value of an environment variable that CUDA listens to."""
+        """Return the value of an environment variable that CUDA reads."""
         return dict(self.variables).get(name)

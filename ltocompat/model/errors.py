@@ -35,7 +35,7 @@ class UnreadableInput(LtocompatError):
 
 @contextmanager
 def readable(what: str, *errors: type[Exception], done: str = "read") -> Iterator[None]:
-    """Raise an ``UnreadableInput`` that names ``what`` where one of these errors comes up."""
+    """Raise an ``UnreadableInput`` that names ``what`` instead of any of these errors."""
     try:
         yield
     except errors as error:
@@ -58,7 +58,7 @@ class Malformed(LtocompatError):
     """Bytes do not have the structure that they claim; callers turn it into a ``Skipped``.
 
     Attributes:
-        limit: name of the ``Limits`` field that was hit; None where none was.
+        limit: name of the ``Limits`` field that was exceeded; None if none was.
     """
 
     kind = "malformed"
@@ -79,7 +79,7 @@ _LONGEST_NAME = 100
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean driver?)``, or nothing where no name is near."""
+    """Return `` (did you mean driver?)``; empty if no name is similar."""
     # The time that it takes grows with the square of their lengths.
     short = [other for other in known if len(other) <= _LONGEST_NAME]
     near = difflib.get_close_matches(name, short, n=2, cutoff=0.6)

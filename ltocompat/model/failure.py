@@ -13,13 +13,13 @@ from ltocompat.model.errors import LtocompatError, UnreadableInput
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A path (or all the work) that gave no answer; the records of the others go on.
+    """A path, or the whole run, that gave no answer; the other paths still give records.
 
     Attributes:
         kind: ``unreadable``, ``usage``, ``malformed``, ``limit``, ``missing``, ``failed``
             (a file can't be written) or ``internal``.
         message: one sentence.
-        error: what was raised; None where only the sentence is known.
+        error: the error that was raised; None if only the sentence is known.
     """
 
     kind: str
@@ -28,10 +28,10 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        """The failure that an error is; one that is not ours is a bug of this tool."""
+        """Return the failure for an error; an error of another class is a bug of this tool."""
         if isinstance(error, FileNotFoundError) and error.filename is None:
             # Errors of os.getcwd, on which every relative path depends.
-            error = UnreadableInput("the current folder is gone; change to one that is there")
+            error = UnreadableInput("the current folder was deleted; change to one that exists")
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             error = LtocompatError("there is not enough memory; allow more, or read less at once")
         if not isinstance(error, LtocompatError):
@@ -51,7 +51,7 @@ class Note(Struct, frozen=True):
 
 
 class UnconfinedTrial(UserWarning):
-    """A trial that runs, although this system can't confine it as a whole."""
+    """A trial that runs although this system can't confine it completely."""
 
 
 class Progress(Struct, frozen=True):
@@ -65,10 +65,10 @@ class Progress(Struct, frozen=True):
 def reporter(
     progress: Callable[[Progress], None] | None,
 ) -> Callable[[str, int, int], None] | None:
-    """The callback that the inventory wants, from the one that callers give.
+    """Return the inner callback for the callback of a caller.
 
-    Each file, or trial, is also a line of the logger ``ltocompat``, at level INFO, and each step in
-    it one at level DEBUG.
+    It also logs to the logger ``ltocompat``: each file or trial at level INFO, each step at level
+    DEBUG.
     """
     import logging
 

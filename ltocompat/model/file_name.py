@@ -24,12 +24,12 @@ _VERSIONS = tuple(
 
 
 def unversioned(path: str) -> str:
-    """A path without the versions in it: ``nvidia/lib/libx.so`` of ``nvidia/lib/libx.so.12``."""
+    """Return a path without its versions: ``nvidia/lib/libx.so`` of ``nvidia/lib/libx.so.12``."""
     return "/".join(without_versions(part) for part in path.split("/"))
 
 
 def without_versions(part: str) -> str:
-    """The name of a file or folder without versions; as it is where it is nothing but one."""
+    """Return the name of a file or folder without versions; unchanged if it is only a version."""
     left_over = part
     for pattern, left in _VERSIONS:
         left_over = pattern.sub(left, left_over)

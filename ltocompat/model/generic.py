@@ -12,7 +12,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
-    """Return the values of each key, both in the order in which they come."""
+    """Return the values of each key; keys and values keep their order."""
     found: dict[K, list[T]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)

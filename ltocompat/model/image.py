@@ -23,7 +23,7 @@ class _OpenWords(enum.StrEnum):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a word; one that came after this version is ``unknown``, else the first one."""
+        """Return the member of a word; for an unknown word, ``unknown`` or the first member."""
         words = {str(word): word for word in cls}
         return words.get(text) or words.get("unknown") or next(iter(cls))
 
@@ -34,14 +34,14 @@ class PtxFlaw(_OpenWords):
     OTHER = "unknown"
     NARROW = "32-bit addresses"
     NO_DEBUG_SECTIONS = ".target debug without debug sections"
-    NOT_ASCII = "characters outside of ASCII"
-    NOT_ASCII_FILE = "names of source files outside of ASCII"
-    NOT_ASCII_COMMENT = "comments with characters outside of ASCII"
+    NOT_ASCII = "non-ASCII characters"
+    NOT_ASCII_FILE = "non-ASCII names of source files"
+    NOT_ASCII_COMMENT = "non-ASCII comments"
     LATE_TARGET = "a .target after other directives"
-    LOWER_TARGET = "a .target after that of a newer architecture"
-    LAST_COMMENT = "a comment in its last line that no line break ends"
-    OPEN_COMMENT = "a comment that nothing ends"
-    CUT = "an end inside a function or a statement"
+    LOWER_TARGET = "a .target after one for a newer architecture"
+    LAST_COMMENT = "a comment at its end without a line break"
+    OPEN_COMMENT = "an unterminated comment"
+    CUT = "an unfinished function or statement"
 
 
 class ImageKind(_OpenWords):
@@ -62,7 +62,7 @@ class ImageKind(_OpenWords):
 _ARCH_FORMS = {ImageKind.SASS: ArchForm.REAL, ImageKind.LTOIR: ArchForm.LTO}
 
 KERNEL_KINDS = (ImageKind.SASS, ImageKind.PTX)
-"""What drivers load; its kernels have names, which those of LTO-IR don't show."""
+"""The kinds that drivers load; their kernels have readable names, unlike kernels of LTO-IR."""
 
 
 class Compression(_OpenWords):
@@ -74,13 +74,13 @@ class Compression(_OpenWords):
 
 
 BITCODE = ".bc"
-"""Suffixes of files of LLVM bitcode, of which compilers make device code later."""
+"""Suffixes of LLVM bitcode files, from which compilers make device code later."""
 CUDA_SOURCES = (".cu", ".cuh")
 """Suffixes of CUDA sources, which programs may compile when they run."""
 
 
 class Role(_OpenWords):
-    """What a tool did to make an image."""
+    """The part of a tool in making an image."""
 
     COMPILER = "compiler"
     LINKER = "linker"
@@ -94,7 +94,7 @@ class Producer(Struct, frozen=True):
         role: what the tool did.
         tool: its name in the bytes (``ptxas``); None if they don't name it.
         version: the most exact version proved: ``13.0.88``, ``12.4``, ``newer than 13.5``.
-        releases: every CUDA release that can have made the image; empty when none is known.
+        releases: every CUDA release that can have made the image; empty if none is known.
         evidence: where the version was read, e.g. ``tkinfo note``.
     """
 
@@ -128,7 +128,7 @@ class Needs(Struct, frozen=True):
 
 
 class LtoIrVersions(Struct, frozen=True):
-    """The versions of an LTO-IR image; None if the image is scrambled, so they can't be read.
+    """The versions of an LTO-IR image; each is None if the image is scrambled and unreadable.
 
     Attributes:
         container: version of the container, e.g. ``1.61``.

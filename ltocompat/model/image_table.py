@@ -12,22 +12,22 @@ from ltocompat.model.image import Image
 from ltocompat.model.late_lines import MadeWhenRead
 
 MANY = 1024
-"""From so many images on, a module keeps them as a table; real ones have a few dozen."""
+"""From this number of images on, a module keeps them as a table; real modules have a few dozen."""
 
 _UNKNOWN = -1
 
 
 def gathered(images: Iterable[Image]) -> Sequence[Image]:
-    """The images of a module, in order: as a tuple, or as a table where there are many."""
+    """The images of a module, in order: a tuple, or a table if there are many."""
     rest = iter(images)
     first = tuple(islice(rest, MANY))
     return first if len(first) < MANY else ImageTable(chain(first, rest))
 
 
 class ImageTable(MadeWhenRead[Image]):
-    """Images that are made when they are looked at.
+    """Images that are built when they are read.
 
-    Those that differ in their entry and sizes alone share all else, so that each takes 16 bytes.
+    Images that differ only in entry and sizes share the rest, so each takes 16 bytes.
     """
 
     __slots__ = ("_alike", "_entries", "_known", "_numbers", "_sizes", "_stored_sizes")
@@ -91,7 +91,7 @@ def _or_unknown(size: int | None) -> int:
 
 
 def appended(column: array[int], value: int) -> array[int]:
-    """A column with one value more; from the first on that needs it, they have 8 bytes each."""
+    """Return a column with one more value; all values get 8 bytes once one needs them."""
     try:
         column.append(value)
     except OverflowError:

@@ -10,16 +10,16 @@ from ltocompat.model.generic import T_co
 
 
 class MadeWhenRead(Sequence[T_co]):
-    """A sequence that makes each member, and each part of itself, when somebody asks for it."""
+    """A sequence that builds each member and each slice when it is read."""
 
     __slots__ = ()
 
     @abstractmethod
     def member(self, number: int) -> T_co:
-        """Make the member of this number, from 0 on."""
+        """Build the member of this number, from 0 on."""
 
     def part(self, members: Iterable[T_co]) -> Sequence[T_co]:
-        """Keep the members of a slice."""
+        """Return a sequence of the members of a slice."""
         return tuple(members)
 
     @overload
@@ -39,7 +39,8 @@ class LateLines(MadeWhenRead[str]):
     """A tuple of sentences that is built when it is first read; pickled as that tuple.
 
     Args:
-        build: gives the sentences; called once at most, and it must not depend on when.
+        build: returns the sentences; called at most once, and its result must not depend on the
+            time.
     """
 
     __slots__ = ("_build", "_lines")
@@ -55,7 +56,7 @@ class LateLines(MadeWhenRead[str]):
         return self._lines
 
     def member(self, number: int) -> str:
-        """The sentence of this number."""
+        """Return the sentence of this number."""
         return self._built()[number]
 
     def __len__(self) -> int:

@@ -7,7 +7,7 @@ import re
 LDSO = "ld.so"
 PATHFINDER = "cuda-pathfinder"
 NVJITLINK = "libnvJitLink"
-"""The two ways of loading a library that are judged: dlopen by soname, and by cuda-python."""
+"""The two loading methods that are checked: dlopen by soname, and cuda-python."""
 
 _LINUX_NAME = (
     # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.
@@ -41,7 +41,7 @@ _MAJOR = r"\.so\.([0-9]{1,9})|_([0-9]{1,9})[0-9]_[0-9]"
 
 
 def library_name(file: str) -> str | None:
-    """``libnvrtc`` of ``libnvrtc.so.13`` or ``nvrtc64_130_0.dll``; None for any other file."""
+    """Return ``libnvrtc`` for ``libnvrtc.so.13`` or ``nvrtc64_130_0.dll``; None for other files."""
     linux = re.fullmatch(_LINUX_NAME, file) or re.fullmatch(_LINUX_CALLED, file)
     if linux:
         return linux[1]
@@ -55,6 +55,6 @@ def library_name(file: str) -> str | None:
 
 
 def library_major(file: str) -> int | None:
-    """12 of ``libnvrtc.so.12`` and ``nvrtc64_120_0.dll``; None where no major is named."""
+    """Return 12 for ``libnvrtc.so.12`` and ``nvrtc64_120_0.dll``; None without a major."""
     match = re.search(_MAJOR, file, re.IGNORECASE)
     return int(match[1] or match[2]) if match else None

@@ -16,7 +16,7 @@ MIB = 1 << 20
 GIB = 1 << 30
 
 REQUIRE_SANDBOX = "LTOCOMPAT_REQUIRE_SANDBOX"
-"""The environment variable that forbids trials which the system can't confine."""
+"""The environment variable that forbids trials that the system can't confine."""
 
 _RATIO_FROM = 16 * MIB
 _BETWEEN_LOOKS = 256
@@ -109,22 +109,22 @@ _MOST_RECENT = 32 * MIB
 
 
 class Recent(Struct):
-    """The images that were decoded last, for who looks at them again right then."""
+    """The images that were decoded last, for readers that need them again at once."""
 
     _images: dict[tuple[object, int], bytes] = {}
     _size: int = 0
 
     @property
     def much(self) -> bool:
-        """Return whether it is time to look at them again, before more of them are kept."""
+        """Return whether they have to be used before more of them are kept."""
         return self._size >= _MUCH
 
     def get(self, file: object, start: int) -> bytes | None:
-        """The decoded bytes of what begins there in a file; None where they are not at hand."""
+        """Return the kept bytes of the image at an offset of a file; None if there are none."""
         return self._images.get((file, start))
 
     def keep(self, file: object, start: int, data: bytes) -> None:
-        """Keep them for a while."""
+        """Keep decoded bytes for a while."""
         if self._size + len(data) > _MOST_RECENT:
             self.forget()
         if len(data) <= _MUCH:
@@ -132,7 +132,7 @@ class Recent(Struct):
             self._size += len(data)
 
     def forget(self) -> None:
-        """Keep none of them, nor the files that they lie in."""
+        """Drop all of them, and the files that they lie in."""
         self._images.clear()
         self._size = 0
 
@@ -144,8 +144,8 @@ class Budget(Struct):
         limits: the bounds.
         decoded: bytes that images were decoded to.
         unpacked: bytes that members were unpacked to.
-        reached: offset of the member at hand in the file, bytes; for progress.
-        deadline: when the time is used up, on the monotonic clock, seconds.
+        reached: offset of the current member in the file, bytes; for progress.
+        deadline: end of the time, on the monotonic clock, seconds.
         recent: images that were decoded last.
     """
 
@@ -167,10 +167,10 @@ class Budget(Struct):
     def check_half(self, begun: float) -> None:
         """Raise ``LimitExceeded`` once half of the time that was left at ``begun`` is used up.
 
-        The other half is for what was found until then.
+        The other half is for the things that were found until then.
 
         Args:
-            begun: when the search began, on the monotonic clock, seconds.
+            begun: begin of the search, on the monotonic clock, seconds.
         """
         if time.monotonic() > (begun + self.deadline) / 2:
             raise self._out_of_time("leaves no time to look further")
@@ -186,7 +186,7 @@ class Budget(Struct):
             raise LimitExceeded(limit, sentence.format(size=size, most=most))
 
     def timed(self, values: Iterable[T], *, slow: bool = False) -> Iterator[T]:
-        """The values, with looks at the clock; before each of them where one may take long.
+        """Yield the values and check the time now and then; before each value if ``slow``.
 
         Raises:
             LimitExceeded: the time for this file is used up.
@@ -209,8 +209,8 @@ class Budget(Struct):
         """Raise ``LimitExceeded`` when one call that can't be interrupted takes all the time.
 
         Args:
-            size: of what it reads, bytes.
-            speed: what it reads at worst, bytes a second.
+            size: bytes that the call reads.
+            speed: bytes per second that it reads at worst.
         """
         if size > int(self.limits.seconds * speed):
             raise LimitExceeded(

@@ -25,10 +25,10 @@ class Disagreement(Struct, frozen=True):
 
 
 def disagreements(images: Iterable[tuple[str | None, Location]]) -> Iterator[Disagreement]:
-    """The options in which images differ, as far as options are stored with them.
+    """Return the options in which images differ, as far as options are stored with them.
 
     Args:
-        images: the options of each, None where none are stored with it, and where it lies.
+        images: the options of each image (None if none are stored with it), and its place.
     """
     rows = [(parsed(options), place) for options, place in images if options is not None]
     for name in dict.fromkeys(name for options, _ in rows for name in options):
@@ -38,7 +38,7 @@ def disagreements(images: Iterable[tuple[str | None, Location]]) -> Iterator[Dis
 
 
 def parsed(options: str | None) -> dict[str, str]:
-    """``-ftz=0 -maxreg 64 -generate-line-info`` as names and values (empty: none)."""
+    """Return names and values of ``-ftz=0 -maxreg 64 -generate-line-info`` (empty: no value)."""
     found: dict[str, str] = {}
     name = ""
     for word in (options or "").split():

@@ -70,11 +70,11 @@ class Location(Struct, frozen=True, gc=False):
         return "::".join(map(_encode, self.members)) or None
 
     def member(self, name: str) -> Location:
-        """The place of a member of this file."""
+        """Return the place of a member of this file."""
         return Location(self.path, (*self.members, name))
 
     def at(self, offset: int, *entry: int) -> Location:
-        """The place of a region, or of an entry of it, in this file."""
+        """Return the place of a region of this file, or of an entry in a region."""
         return Location(self.path, self.members, offset, entry)
 
     def contains(self, other: Location) -> bool:
@@ -91,7 +91,7 @@ class Location(Struct, frozen=True, gc=False):
 
     @classmethod
     def parse(cls, text: str) -> Location:
-        """Read what ``str()`` wrote, or a plain path; a file that exists under the whole name wins.
+        """Read the text of ``str()``, or a plain path; an existing file with the whole name wins.
 
         Raises:
             UsageError: the text is empty.
@@ -135,7 +135,7 @@ def _decode(name: str) -> str:
 
 
 def refuse_address(path: str | os.PathLike[str], option: str) -> None:
-    """See that what is to be read or written lies on this machine.
+    """Check that a path is on this machine.
 
     Raises:
         UsageError: it is an address.
@@ -149,7 +149,7 @@ def refuse_address(path: str | os.PathLike[str], option: str) -> None:
 
 
 def folders_around(where: str) -> tuple[str, ...]:
-    """A folder and those that it lies in, the nearest first."""
+    """Return a folder and its parents, the nearest first."""
     from pathlib import PurePath
 
     path = PurePath(os.path.abspath(where))

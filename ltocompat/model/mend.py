@@ -28,7 +28,7 @@ class Mend(Struct, frozen=True):
 
     @classmethod
     def requiring(cls, requirement: str, instead: str = "", extra: str | None = None) -> Self:
-        """Return the change that adds a requirement, to an extra or without condition."""
+        """Return the change that adds a requirement, for an extra or unconditionally."""
         marker = f' ; extra == "{extra}"' if extra else ""
         return cls((requirement + marker,), (instead,) if instead else ())
 

@@ -23,14 +23,14 @@ _STRAIGHT = str.maketrans(
         **{chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)},
     }
 )
-"""Quotation marks as word processors set them, and punctuation as wide as a Chinese letter."""
+"""Typographic quotation marks, and full-width punctuation."""
 _ESCAPED = re.compile(r"\\(?:([nrt])|u([0-9a-fA-F]{4})|(['\"/\\]))")
 _BLANKS = {"n": "\n", "r": "\n", "t": " "}
 # A path of Windows has a backslash before other letters, too.
 _JSON = re.compile(r"(?!.*[^\\]\\[^\"'/\\bfnrtux])(?:\s{0,20}[\[{\"]|.{0,4000}\\\")")
 _MARKDOWN = re.compile(r"\\([_*`>#~|-])")
 _UNESCAPED = re.compile(r"(?<!\\)[_*`]")
-"""Markdown escapes all of these in a line; in a path of Windows others stand, too."""
+"""Markdown escapes all of these characters; Windows paths have others after a backslash, too."""
 _BULLET = re.compile(r"(?:[-*] )?\*\*(?=\S)|(?<=\S)\*\*(?=\s|$)")
 # Quote marks and edges of a box around a line; a line that is nothing but edges is none.
 _LEFT_EDGE = re.compile(r"\s{0,20}(?:>\s?){1,8}|\s{0,4}[|│┃║] ?")
@@ -49,7 +49,7 @@ _LOGGED = re.compile(
 )
 _NEAR = 100  # letters; no fixed string of a message has more
 _NARROWEST = 40
-"""Terminals and boxes are no narrower: a text that breaks before that is no wrapped one."""
+"""Terminals and boxes are at least this wide: a shorter line was not wrapped."""
 
 
 class _Piece(Struct, frozen=True):
@@ -67,11 +67,11 @@ class _Piece(Struct, frozen=True):
 
 
 class Reading:
-    """A text in one line with single blanks, whose places lead back to the lines of the paste.
+    """A text in one line with single blanks; its positions lead back to the lines of the paste.
 
     Attributes:
         flat: the text.
-        own: the letters around joined lines, of which no other reading has all; else the text.
+        own: the characters around joined lines, which only this reading has; else the text.
     """
 
     def __init__(self, parts: Iterable[tuple[str, int]]) -> None:
@@ -86,20 +86,20 @@ class Reading:
         self.own = min(around or flat, flat, key=len)
 
     def line_of(self, place: int) -> int:
-        """Return the number of the line that a place lies on."""
+        """Return the number of the line of a position."""
         return self._lines[bisect_right(self._starts, place) - 1]
 
     def letters_before(self, place: int) -> int:
-        """Return how many letters that are no blanks lie before a place: alike in all readings."""
+        """Return the number of non-blank characters before a position, equal in all readings."""
         return place - bisect_right(self._words, place)
 
 
 class Paste:
-    """A pasted text, read as its lines are and with its wrapped lines joined.
+    """A pasted text, with its lines as they are and with wrapped lines joined.
 
     Attributes:
-        readings: the text with a blank for each end of a line; and, where that differs, with none
-            where the line above fills the width of the terminal or box that it was copied from.
+        readings: the text with a blank for each line break; and, if that differs, the text without
+            a blank after lines that fill the width of the terminal or box.
     """
 
     def __init__(self, text: str) -> None:
@@ -111,12 +111,12 @@ class Paste:
         self.readings = (broken,) if wrapped.flat == broken.flat else (broken, wrapped)
 
     def line(self, number: int) -> str:
-        """Return a line of the paste as it stands there, without blanks around it."""
+        """Return a line of the paste unchanged, without blanks around it."""
         return self._lines[number].strip()
 
 
 def plain_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a paste without colours, tags, quote marks and edges of boxes."""
+    """Yield the lines of a paste without colours, tags, quote marks and box borders."""
     for line in text.splitlines():
         yield from map(_without_edges, _undone(line).split("\n"))
 

@@ -9,7 +9,7 @@ from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Verdict
 
 ANY = "*"
-"""A pattern of everything, and whatever is asked for."""
+"""A pattern that matches everything."""
 
 
 class Promise(Struct, frozen=True):
@@ -34,20 +34,21 @@ class ExceptionBounds(Struct, frozen=True, kw_only=True):
     """The findings that an exception is about.
 
     Attributes:
-        key: where it stands in its file: ``audit.ignore[0]``.
+        key: its position in the file: ``audit.ignore[0]``.
         rule: ID of their rule.
         path: pattern (``*``, ``?``, ``[ab]``) of the artifact or of a file in it: of its whole
             path, its name, or its place without versions: ``libx-cu12::pkg/libx.so``.
         target: pattern of the name of the deploy target.
-        kernel: pattern of the names of kernels, mangled or in source: all kernels of all modules
-            of a finding have to match.
-        reason: why they do not count, for those who read it later.
+        kernel: pattern of the names of kernels, mangled or in source: it has to match all kernels
+            of all modules of a finding.
+        reason: the reason why they do not count.
         about: pattern of the subject of findings.
-        route: ``load``, ``link``, or empty where modules have one way only; None for any.
+        route: ``load``, ``link``, or empty if modules have only one route; None for any.
         gpus: the GPUs, as extents name them; None for any.
-        verdict: the worst that it forgives.
-        modules: the most modules that it forgives; 0: an artifact as a whole; None: any number.
-        asks: the newest versions, or the names, that it forgives.
+        verdict: the worst verdict that it allows.
+        modules: the largest number of modules that it allows; 0: an artifact as a whole; None: any
+            number.
+        asks: the newest required versions, or the names, that it allows.
     """
 
     key: str = ""
@@ -65,27 +66,29 @@ class ExceptionBounds(Struct, frozen=True, kw_only=True):
 
 
 class PolicyDemands(Struct, frozen=True, kw_only=True):
-    """The demands of a policy on packages, wherever they go.
+    """The demands of a policy on packages, for every target.
 
     Attributes:
-        source: the file that says so; empty for no policy.
+        source: the file of the policy; empty without a policy.
         fail_on: the best verdict that counts.
         require_gpus: GPUs that every artifact must serve.
-        require_archs: architectures that every artifact must hold code for: ``sm_90`` (SASS),
+        require_archs: architectures for which every artifact must have code: ``sm_90`` (SASS),
             ``compute_90`` (PTX), ``lto_90`` (LTO-IR).
-        least_driver: the driver that every artifact must keep loading on; None for any.
-        allow_empty: what has no device code passes.
-        trial_links: nvJitLinks are asked.
-        trial_releases: only these of those that the targets name; empty for all of them.
-        trial_load: the driver of the machine that audits is asked.
-        promise: what it promises of its packages; None for nothing.
-        variants: patterns of files of a package of which its loader opens one; None: those that
-            are found.
-        provided_by: patterns of library files that a dependency brings, by its normalized name.
+        least_driver: the oldest driver that every artifact must support; None for any.
+        allow_empty: True if artifacts without device code pass.
+        trial_links: True if nvJitLinks are tried.
+        trial_releases: the only releases that are tried of those in the targets; empty for all of
+            them.
+        trial_load: True if the driver of this machine is tried.
+        promise: the promises about its packages; None for none.
+        variants: patterns of files of which the package opens one; None: those that are found
+            automatically.
+        provided_by: patterns of library files that a dependency installs, by its normalized name.
         max_bytes: the largest file that may be released; None for any size.
-        max_member_bytes: the largest file, unpacked, inside of one that is a zip; None for any.
-        coverage: the least kernels that a GPU has, in percent of those of the best-served one.
-        options: the keys that were given as options of this run instead.
+        max_member_bytes: the largest unpacked file inside of a zip; None for any.
+        coverage: the minimum of kernels for a GPU, in percent of the kernels for the GPU with the
+            most.
+        options: the keys that options of this run replaced.
     """
 
     source: str

@@ -21,11 +21,12 @@ _Convert = Callable[[Any], object]
 
 
 class From(Struct, frozen=True):
-    """The source of a field, as the last annotation of it.
+    """The source of a field, given as its last annotation.
 
     Attributes:
-        path: the attribute: ``stored``, ``answer.outcome``; empty: that of the field's name.
-        through: makes the field of the attribute; None: its type says how.
+        path: the attribute: ``stored``, ``answer.outcome``; empty: the attribute with the field's
+            name.
+        through: converts the attribute to the field; None: convert by type.
     """
 
     path: str = ""
@@ -33,13 +34,13 @@ class From(Struct, frozen=True):
 
 
 def project(made: type[S], value: Any, /, **given: object) -> S:  # noqa: ANN401 - any class
-    """Make a struct of the attributes of a value.
+    """Make a struct from the attributes of a value.
 
-    A field whose attribute the value's class lacks keeps its default; None stays None.
+    A field keeps its default if the value's class has no such attribute; None stays None.
 
     Args:
         made: the struct.
-        value: what has its fields as attributes.
+        value: an object with the fields as attributes.
         given: fields that are not read from the value.
     """
     make: Callable[..., S] = _projection(made, value.__class__, *given)
@@ -47,9 +48,9 @@ def project(made: type[S], value: Any, /, **given: object) -> S:  # noqa: ANN401
 
 
 def from_rows(made: type[S], rows: Sequence[Mapping[str, Any]]) -> tuple[S, ...]:
-    """Make a struct of each row of a table, whose keys are its fields or the paths of ``From``.
+    """Make a struct from each row of a table; its keys are the fields or the paths of ``From``.
 
-    What a row lacks is None.
+    A key that a row doesn't have is None.
     """
     make: Callable[..., S] = made
     hints = _hints(made)

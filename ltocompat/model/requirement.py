@@ -119,7 +119,7 @@ class RouteFloor(Struct, frozen=True):
 
 
 NEXT = "next"
-"""The name of the generation of GPUs after all that are known."""
+"""The name of the GPU generation after all known ones."""
 
 
 class Service(Tabular, frozen=True):
@@ -138,7 +138,7 @@ class Service(Tabular, frozen=True):
         beyond: True if no known driver works.
         nvjitlink: the minimum nvJitLink that links for it; None if nothing is linked, or none is
             known.
-        routes: the minimum versions by route; those above satisfy all routes.
+        routes: the minimum versions by route; ``driver`` and ``nvjitlink`` satisfy all routes.
         hardly: True if few modules have code for it, compared with another GPU; ``check`` then
             warns.
         last_driver: the newest driver branch that works, ``R580``.
@@ -234,18 +234,18 @@ class VariantFloors(Struct, frozen=True):
 
 
 class FloorSetter(Tabular, frozen=True):
-    """The distribution that sets a floor of several libraries together, and its code.
+    """The distribution that sets a minimum of several libraries together, and its code.
 
     Attributes:
-        component: ``driver``, ``nvJitLink``, or ``GPU`` where it has no code for some.
+        component: ``driver``, ``nvJitLink``, or ``GPU`` if it has no code for some GPU.
         floor: ``>= 580.65.06``, ``no known driver``, ``no code``.
-        distribution: ``torch 2.4.0``; the file, where it is of none.
-        place: its library, or the first of its modules that ask it.
-        archs: numbers of the architectures on which it is so; empty for nvJitLink.
-        rules: those that set it.
-        subject: what asks, ``SASS in the form of CUDA 13``; empty where it is the lack of code.
-        without: the floor without that distribution; empty for none.
-        release: the newest release of it that a survey has with a lower floor; empty for none.
+        distribution: ``torch 2.4.0``; the file, if it belongs to no distribution.
+        place: its library, or its first module that needs the minimum.
+        archs: numbers of the architectures for which it sets the minimum; empty for nvJitLink.
+        rules: the rules that set the minimum.
+        subject: the code that needs it, ``SASS in the form of CUDA 13``; empty if code is missing.
+        without: the minimum without that distribution; empty for none.
+        release: its newest release in a survey with a lower minimum; empty for none.
     """
 
     row_columns: ClassVar[str] = (
@@ -264,7 +264,7 @@ class FloorSetter(Tabular, frozen=True):
 
 
 NO_NVJITLINK = "no known nvJitLink links all of it"
-"""Why no nvJitLink is known where each refuses something."""
+"""The reason why no nvJitLink is known if each one refuses some input."""
 
 
 class Required(Struct, frozen=True, kw_only=True):
@@ -286,7 +286,7 @@ class Required(Struct, frozen=True, kw_only=True):
         skipped: places that could not be read, so that their requirements are missing.
         no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
         variants: the floors of each variant, empty without variants; the floors of the artifact are
-            those of the variant that needs the least.
+            the floors of the variant that needs the least.
         driver_or_older: ``sass``, ``ptx`` or both, if the tables begin with that driver, so that an
             older one may work.
     """

@@ -11,29 +11,29 @@ from msgspec import Struct
 
 Plain = str | int | float | bool | None | list[str]
 Row = dict[str, Plain]
-"""A flat row: text, numbers, truth, None for what is not known, lists of text."""
+"""A flat row of texts, numbers, booleans and lists of texts; None if unknown."""
 
 WHERE = "path=place.path inside=place.inside place"
-"""The columns that say where something lies."""
+"""The columns with a location."""
 
 
 class Tabular(Struct, frozen=True):
-    """A value that is a row of a table.
+    """A value that is a row of a table; its columns are its fields.
 
-    Its columns are its fields. A class with others lists them in ``row_columns``: ``size`` is the
-    attribute of that name, ``ptx_isa=needs.ptx_isa`` another one, or one of a part.
+    A class with other columns lists them in ``row_columns``: ``size`` is the attribute of that
+    name; ``ptx_isa=needs.ptx_isa`` names another attribute.
     """
 
     row_columns: ClassVar[str] = ""
 
     def to_row(self) -> Row:
-        """A row of a table: what is no number and no truth is text, several are a list of text."""
+        """Return a row of a table: numbers and booleans unchanged, other values as text."""
         return {name: _plain(self, path) for name, path in columns(type(self))}
 
 
 @functools.cache
 def columns(kind: type[Tabular]) -> tuple[tuple[str, Sequence[str]], ...]:
-    """The names of a class's columns, and the way to the value of each."""
+    """Return the names of a class's columns, each with the path of its attribute."""
     names = kind.row_columns.split() or kind.__struct_fields__
     pairs = (name.partition("=") for name in names)
     return tuple((name, (path or name).split(".")) for name, _, path in pairs)
@@ -49,5 +49,5 @@ def _plain(value: Any, path: Sequence[str]) -> Plain:  # noqa: ANN401 - whatever
 
 
 def text_or_none(value: object | None) -> str | None:
-    """A value as text, where there is one."""
+    """Return a value as text; None stays None."""
     return None if value is None else str(value)

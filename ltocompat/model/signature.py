@@ -31,29 +31,29 @@ class ImageSignature(Struct, frozen=True):
 
     Attributes:
         kind: LTO-IR, PTX, SASS, Tile IR or unknown.
-        arch: whom it is for, None when not known.
+        arch: its architecture; None if unknown.
         made_by: its makers, oldest first.
         isa: PTX ISA version of PTX, e.g. ``8.4``.
         ltoir: versions of LTO-IR.
-        generation: of a cubin, 1 or 2.
+        generation: generation of a cubin, 1 or 2.
         relocatable: True if it needs a device link first; None if unknown.
-        prelinked: lies in the section for objects that a device link has used up.
+        prelinked: True if it lies in the section for objects that were device-linked.
         compression: how it is stored.
-        scrambled: LTO-IR whose payload only nvJitLink reads.
-        concatenated: lies in an entry that holds several images.
-        in_fatbin: has an entry header; else it stands alone.
+        scrambled: True for LTO-IR whose payload only nvJitLink reads.
+        concatenated: True if its entry has several images.
+        in_fatbin: True if it has an entry header; False for a bare image.
         debug: True if it has device debug information; None if unknown.
-        has_kernels: None when not looked for or not to be known; False where each only returns.
-        empty_kernels: it has kernels, each of which only returns.
-        symbols: what it leaves undefined, and, where it is part of a link of several files, what
-            it defines; None when not looked for or not to be known.
-        options: compiler options stored with LTO-IR; None where none are.
-        lacks_options: PTX or LTO-IR whose entry has no place for options.
-        lists_family: SASS whose entry lists architectures of its family; None where it has no place
-            for them.
-        entry_arch: what its entry header says instead of ``arch``; None where they agree.
+        has_kernels: None if not requested or unreadable; False if each kernel only returns.
+        empty_kernels: True if it has kernels and each only returns.
+        symbols: its undefined symbols and, in a link of several files, also its definitions; None
+            if not requested or unreadable.
+        options: compiler options stored with LTO-IR; None if none are.
+        lacks_options: True for PTX or LTO-IR whose entry has no place for options.
+        lists_family: True for SASS whose entry lists architectures of its family; None if the entry
+            has no place for them.
+        entry_arch: the architecture in its entry header, if it differs from ``arch``; else None.
         flaws: faults of a PTX text in a separate file.
-        problem: why its bytes contradict themselves or can't be read, None when they are fine.
+        problem: a contradiction in its bytes, or why they can't be read; else None.
     """
 
     kind: ImageKind
@@ -81,7 +81,7 @@ class ImageSignature(Struct, frozen=True):
 
     @property
     def picked_by(self) -> SmArch | None:
-        """The architecture by which drivers and linkers pick it: that of its entry header."""
+        """The architecture by which drivers and linkers pick it, from its entry header."""
         return self.entry_arch or self.arch
 
     def __str__(self) -> str:
@@ -92,16 +92,18 @@ class ImageSignature(Struct, frozen=True):
 
 
 class ModuleSignature(Struct, frozen=True, cache_hash=True):
-    """A module without its place; thousands of look-ups ask for its hash.
+    """A module without its place; its hash is computed only once.
 
     Attributes:
         images: its images, in file order.
-        registered: the CUDA runtime loads it; None when not known.
-        needs_device_link: it lies in a relocatable object that no device link has used yet.
-        behind_first: it lies there behind another region, where no linker looks.
-        shipped_major: of nvJitLink, with which NVIDIA ships the library of CUDA that it lies in.
-        guarded: one image has no kernels, or they only return, and kernels of another do more.
-        uneven: its images may have different kernels.
+        registered: True if the CUDA runtime loads it; None if unknown.
+        needs_device_link: True if it lies in a relocatable object that was not device-linked yet.
+        behind_first: True if it lies there after the first region, where no linker looks.
+        shipped_major: the major of the nvJitLink with which NVIDIA ships the CUDA library that
+            contains it.
+        guarded: True if one image has no kernels, or kernels that only return, while kernels of
+            another do more.
+        uneven: True if its images may have different kernels.
     """
 
     images: tuple[ImageSignature, ...]
@@ -114,7 +116,7 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
 
 
 def module_signature(module: Module) -> ModuleSignature:
-    """The signature of a module."""
+    """Return the signature of a module."""
     found: Iterable[ImageSignature] = map(image_signature, module.images)
     if len(module.images) >= MANY:  # of which most are alike
         known: dict[ImageSignature, ImageSignature] = {}
@@ -125,7 +127,7 @@ def module_signature(module: Module) -> ModuleSignature:
 
 
 def image_signature(image: Image) -> ImageSignature:
-    """The traits of an image."""
+    """Return the signature of an image."""
     kernels = None if image.kernels is None else bool(image.kernels)
     cubin = image.cubin
     return ImageSignature(
@@ -157,12 +159,12 @@ def image_signature(image: Image) -> ImageSignature:
 def made_by_some(
     signature: ModuleSignature, possible: Callable[[Release], bool], why: str
 ) -> ModuleSignature:
-    """A module whose LTO-IR was made by those of its possible releases that a fact leaves.
+    """Return a module with only those possible producers of its LTO-IR that a fact admits.
 
     Args:
         signature: the module.
-        possible: tells the releases that are left; where it leaves none, nothing changes.
-        why: the fact, as the end of the evidence of who made it.
+        possible: returns the remaining releases; if none remain, nothing changes.
+        why: the fact, as the end of the producer's evidence.
     """
     images = tuple(_made_by_some(image, possible, why) for image in signature.images)
     return signature if images == signature.images else replace(signature, images=images)
@@ -184,12 +186,12 @@ def _made_by_some(
 
 
 class KernelsToCount(Struct, frozen=True):
-    """Numbers of a signature's images whose kernels decide something.
+    """Numbers of a signature's images whose kernels affect verdicts.
 
     Attributes:
-        picked: each by itself: a driver picks it.
-        any_of: all together: the module is not for some GPU, and misses nothing there if none of
-            them has kernels.
+        picked: images that count one by one, since a driver picks them.
+        any_of: images that count together: the module is not for some GPU, which is harmless if
+            none of them has kernels.
     """
 
     picked: tuple[int, ...] = ()

@@ -147,7 +147,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
 
     @property
     def saved(self) -> int:
-        """Bytes of device code that went."""
+        """Bytes of device code that were removed."""
         return self.code.sizes.total()
 
     @property
@@ -169,6 +169,6 @@ class Slimmed(Struct, frozen=True, kw_only=True):
 
     @property
     def lost(self) -> tuple[LostGpu, ...]:
-        """Architectures that are served no more, or worse."""
+        """Architectures with less code than before."""
         gpus = sorted(self.code.gpus.items())
         return tuple(LostGpu(SmArch(number, "", ArchForm.REAL), *row) for number, row in gpus)

@@ -39,7 +39,7 @@ class DeviceSymbols(Struct, frozen=True):
 
     @property
     def undefined(self) -> tuple[str, ...]:
-        """All that others have to define."""
+        """The symbols that other images have to define."""
         return (*self.undefined_functions, *self.undefined_variables)
 
     def without_definitions(self) -> DeviceSymbols:
@@ -53,11 +53,11 @@ class DeviceSymbols(Struct, frozen=True):
 
 
 class SymbolsToRead(Struct, frozen=True):
-    """Numbers of a module's images whose symbols decide something.
+    """Numbers of a module's images whose symbols affect verdicts.
 
     Attributes:
-        undefined: what they leave undefined is enough: they are loaded alone.
-        every: their definitions too: they are linked with others.
+        undefined: images of which only undefined symbols count, since they are loaded alone.
+        every: images whose definitions count, too, since they are linked with others.
     """
 
     undefined: Sequence[int] = ()
@@ -65,10 +65,10 @@ class SymbolsToRead(Struct, frozen=True):
 
 
 def defined_twice(images: Iterable[tuple[DeviceSymbols, int]]) -> tuple[str, ...]:
-    """Names that more than one image of a link defines, in order.
+    """Return the sorted names that more than one image of a link defines.
 
     Args:
-        images: the symbols of each, and how many of that sort are linked.
+        images: the symbols of each kind of image, and the number of such images.
     """
     counts: Counter[str] = Counter()
     for symbols, number in images:
@@ -78,9 +78,9 @@ def defined_twice(images: Iterable[tuple[DeviceSymbols, int]]) -> tuple[str, ...
 
 
 def declared_otherwise(images: Iterable[DeviceSymbols]) -> tuple[str, ...]:
-    """Functions that one image of a link declares with other parameters than another, in order.
+    """Return the sorted functions that two images of a link declare with different parameters.
 
-    One of a byte may be an empty class, which linkers take for a block of any size.
+    A parameter of one byte may be an empty class, which linkers accept for a block of any size.
     """
     pairs = {pair for symbols in images for pair in symbols.prototypes}
     found = Counter(name for name, prototype in pairs if not _ONE_BYTE.search(prototype))
@@ -90,9 +90,9 @@ def declared_otherwise(images: Iterable[DeviceSymbols]) -> tuple[str, ...]:
 def defined_nowhere(images: Iterable[DeviceSymbols]) -> DeviceSymbols:
     """Return the symbols that all images of a link together leave undefined.
 
-    A linker refuses a missing variable, and a missing function that a kernel needs; code that no
-    kernel reaches it leaves out, and what that misses. Which kernel needs what is not known where
-    one weak definition gives way to another.
+    A linker refuses a missing variable, and a missing function that a kernel needs. It leaves out
+    code that no kernel reaches, and so accepts that code's missing symbols. If one weak definition
+    replaces another, the functions that a kernel needs are unknown.
     """
     known = tuple(images)
     names = Counter(name for symbols in known for name in (*symbols.defined, *symbols.weak))

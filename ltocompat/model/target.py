@@ -44,7 +44,7 @@ def _as_written(numbers: tuple[int, ...]) -> str:
 
 
 class Quantifier(enum.Enum):
-    """How many versions of a set the code has to work with: one or all."""
+    """The number of versions in a set that the code has to work with: one or all."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, but it isn't known which"
@@ -90,7 +90,7 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
 
 
 def exactly(version: T, source: str, text: str = "") -> VersionSet[T]:
-    """One version; ``text``: as it was written, where that is not how it is spelled."""
+    """Return a set of one version; ``text`` is the user's spelling, if it differs."""
     return VersionSet(text or str(version), (version,), Quantifier.ALL, source)
 
 
@@ -143,7 +143,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         nvrtc: NVRTC, by its minor release.
         nvlink: the offline device linker for objects and archives.
         lto: True if links with LTO-IR for the target use ``-lto``.
-        gpus: the GPUs; empty when none is known.
+        gpus: the GPUs; empty if none is known.
         sources: key -> the source of its value, for every known key.
         by_files: True if the driver depends on the system of each file, since neither a driver nor
             a system was given; ``driver`` is then the Linux driver.
@@ -193,7 +193,7 @@ THIS_MACHINE = "this machine"
 """The name of the deploy target that a probe of this machine makes."""
 
 ANY_TARGET = Target(name="every target")
-"""The target of findings on metadata and promises of a package, which hold on every target."""
+"""The target of findings about a package's metadata and promises, which hold on every target."""
 
 
 class PolicyLines(Struct, frozen=True):
@@ -202,7 +202,7 @@ class PolicyLines(Struct, frozen=True):
     Attributes:
         path: the file.
         targets: the line of each target's table, from 1, by its name.
-        audit: the line of the table of the audit itself, else of the first target's.
+        audit: the line of the audit's own table, else of the first target's table.
     """
 
     path: str
@@ -210,5 +210,5 @@ class PolicyLines(Struct, frozen=True):
     audit: int = 1
 
     def line(self, target: str) -> int:
-        """The line that a finding on this target is about."""
+        """Return the line of the policy for a finding on this target."""
         return self.targets.get(target, self.audit)

@@ -11,21 +11,21 @@ from ltocompat.model.signature import ModuleSignature, made_by_some
 
 TOO_NEW = "ltoir too new"
 AUTO = "auto"
-"""Ask the linkers at hand, about what is unknown without them."""
+"""Use only installed linkers, and only for unknown verdicts."""
 
 
 class TrialOutcome(Struct, frozen=True):
     """The answer of a linker or a driver to one module, alone, for a GPU.
 
     Attributes:
-        who: what was asked: ``nvJitLink 13.3.33``, ``CUDA 13.0 driver``.
-        outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``lost`` (it ended
-            well, without a kernel of the inputs), ``crashed`` or ``timed out``.
-        cause: short name of the reason of a refusal, as logs are read; None when it is not known.
-        reason: of a failure, in one sentence.
-        loading: of a driver, when it loaded kernels: ``lazily`` or ``eagerly``; None of a linker.
-        cpu_seconds: of a time-out, the CPU seconds that it used, where it had all that a request
-            gets.
+        who: the tool that answered: ``nvJitLink 13.3.33``, ``CUDA 13.0 driver``.
+        outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``lost`` (it
+            succeeded, but without a kernel of the inputs), ``crashed`` or ``timed out``.
+        cause: short name of the reason for a refusal, from the log; None if unknown.
+        reason: the reason for a failure, in one sentence.
+        loading: for a driver, how it loads kernels: ``lazily`` or ``eagerly``; None for a linker.
+        cpu_seconds: for a time-out, the CPU seconds that were used, if it was the full share of one
+            request.
     """
 
     who: str
@@ -37,7 +37,7 @@ class TrialOutcome(Struct, frozen=True):
 
     @property
     def by_driver(self) -> bool:
-        """Return whether a driver answered, and not a linker."""
+        """Return whether a driver answered, not a linker."""
         return self.loading is not None
 
     @property
@@ -52,12 +52,12 @@ class TrialOutcome(Struct, frozen=True):
 
     @property
     def lasting(self) -> bool:
-        """Return whether it comes from the input, not from a machine short of time or memory."""
+        """Return whether the input caused it, not a lack of time or memory."""
         return self.cpu_seconds is not None or self.outcome not in ("crashed", "timed out")
 
     @property
     def proves(self) -> bool:
-        """Return whether the code itself was used, and not only its header looked at."""
+        """Return whether the code itself was used, not only its header."""
         return self.outcome in ("linked", "loaded")
 
     @property
@@ -68,21 +68,21 @@ class TrialOutcome(Struct, frozen=True):
 
 TrialKey = tuple[Release | str, str]
 Trials = Mapping[TrialKey, TrialOutcome]
-"""By who was asked (see ``link_key`` and ``load_key``) and for which architecture."""
+"""Keyed by the linker or driver (see ``link_key`` and ``load_key``) and the architecture."""
 
 
 def link_key(linker: Release, arch: SmArch, *, offline: bool = False, lto: bool = True) -> TrialKey:
-    """The key of a link with a release of nvJitLink, or, ``offline``, of nvlink."""
+    """Return the key of a link with a release of nvJitLink or, if ``offline``, of nvlink."""
     return (f"nvlink {linker}" if offline else linker), str(arch) if lto else f"{arch} without -lto"
 
 
 def load_key(target: str, arch: SmArch) -> TrialKey:
-    """The key of a load on the machine that a target is; no other target learns of it."""
+    """Return the key of a load on the machine of a target; other targets don't use the answer."""
     return f"load on {target}", str(arch)
 
 
 def narrowed(signature: ModuleSignature, linker: Release, tried: TrialOutcome) -> ModuleSignature:
-    """The module with the releases of its LTO-IR that the linker's answer leaves."""
+    """Return the module with only the LTO-IR releases that the linker's answer admits."""
     if not tried.worked and not tried.refused_for_age:
         return signature
     if tried.worked:

@@ -37,12 +37,12 @@ class Verdict(enum.IntEnum):
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst of verdicts that all have to hold; of none, ``NOT_FOR_GPU``."""
+    """Return the worst of verdicts that all have to hold; without any, ``NOT_FOR_GPU``."""
     return max(verdicts, default=Verdict.NOT_FOR_GPU)
 
 
 def one_of(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict on which all agree, of which one holds; else ``unknown``."""
+    """Return the verdict on which all alternatives agree; else ``unknown``."""
     found = set(verdicts)
     return found.pop() if len(found) == 1 else Verdict.UNKNOWN
 
@@ -56,12 +56,12 @@ class Outcome(enum.StrEnum):
 
 
 def outcome(verdict: Verdict, fail_on: Verdict, *, allow_empty: bool) -> Outcome:
-    """Return the outcome of the fold of all verdicts.
+    """Return the outcome for all verdicts.
 
     Args:
         verdict: the worst of all files, targets and GPUs.
         fail_on: the best verdict that fails.
-        allow_empty: where there is no device code, that passes.
+        allow_empty: True if it passes without device code.
     """
     if verdict is Verdict.NOT_FOR_GPU:
         return Outcome.PASSED if allow_empty else Outcome.UNDECIDED
@@ -94,13 +94,13 @@ class Prose(Struct, frozen=True):
     Attributes:
         id: its ID, ``PTX-01``.
         title: the problem in a few words.
-        statement: what holds, in full sentences.
+        statement: the rule, in full sentences.
         condition: the condition of the finding.
         evidence: the bytes or facts that the rule uses.
         verdict: the verdict of the rule.
-        messages: what users see: exact error texts, without the parts that vary.
+        messages: the exact error texts that users see, without the parts that vary.
         remedy: the fix.
-        source: where the rule comes from, and what was measured.
+        source: the document or measurement behind the rule.
     """
 
     id: str
@@ -115,52 +115,52 @@ class Prose(Struct, frozen=True):
 
     @property
     def level(self) -> Level:
-        """The level of its usual findings: that of the verdict that it names first."""
+        """The level of its usual findings, by the first verdict that it names."""
         first = re.split(r"[\s:;,(]", self.verdict)[0]
         return {str(verdict): LEVELS[verdict] for verdict in Verdict}.get(first, Level.NOTE)
 
 
 class Route(enum.StrEnum):
-    """How a module gets onto a GPU."""
+    """The way of a module onto a GPU."""
 
     LOAD = "load"
     LINK = "link"
 
 
 OTHER_VARIANT = "another variant decides"
-"""Why the verdict on an installed file does not count: its package's loader opens another one."""
+"""The reason why a verdict on an installed file does not count: its package opens another file."""
 
 MOST_KERNELS = 20
-"""That a finding names where lists can be long."""
+"""Number of names that a finding lists at most."""
 
 THE_TARGET_HAS = "the target has"
-"""The words that lead from a headline to a value; who names the target puts its name there."""
+"""The words between a headline and a value; reports that name the target put its name there."""
 
 
 WHOLE_ARTIFACT = "all of it"
-"""The subject of a finding that is about an artifact rather than about a file in it."""
+"""The subject of a finding about a whole artifact, not about a file in it."""
 
 
 LONGEST_HEADLINE = 110
-"""Characters of a message that is its own headline."""
+"""Number of characters up to which a message is its own headline."""
 
 
 class BaseFinding(Tabular, frozen=True, gc=False):
-    """The fields of a finding that a rule fills, whatever it looks at.
+    """The fields of a finding that every rule fills.
 
     Attributes:
-        verdict: on what it looks at.
+        verdict: the verdict of the finding.
         message: one sentence: what is wrong, with the values.
-        remedy: what to do; empty when there is nothing to do.
-        evidence: where it was seen: bytes, a file, a variable, a symbol.
-        decided_by_trial: a trial link would settle it.
-        headline: what is wrong in a few words, with the values; empty where the first clause of
-            the message says it.
-        module_count: number of modules that it holds for; 0 where it is about none.
-        example: the first of them, None where it is about none.
-        subject: what it is about, in words that a rebuild of the artifact leaves as they are.
-        asked: versions and names that it asks for, each with its kind: ``driver 525.60.13``,
-            ``sm_90``; empty where no version changes it.
+        remedy: the fix; empty if there is nothing to do.
+        evidence: the proof: bytes, a file, a variable, a symbol.
+        decided_by_trial: True if a trial link would settle it.
+        headline: the problem in a few words, with the values; empty if the message's first clause
+            says it.
+        module_count: number of affected modules; 0 if it is about no module.
+        example: the first affected module; None if it is about no module.
+        subject: its subject, in words that don't change with a rebuild of the artifact.
+        asked: required versions and names, each with its kind: ``driver 525.60.13``, ``sm_90``;
+            empty if no version changes it.
         rule: ID of the rule.
     """
 
@@ -240,7 +240,7 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
 
 
 class Coverage(Struct, frozen=True, gc=False):
-    """How many modules of an artifact have code for a GPU.
+    """The numbers of modules of an artifact with and without code for a GPU.
 
     Attributes:
         modules: number of all modules.
@@ -282,7 +282,7 @@ class Extent(Struct, frozen=True, gc=False):
 
     @property
     def partial(self) -> bool:
-        """Return whether some of the modules have the verdict, and others fare better."""
+        """Return whether some modules have the verdict while others have a better one."""
         return 0 < self.modules < self.judged
 
     def __str__(self) -> str:
@@ -393,10 +393,11 @@ class Loss(Struct, frozen=True):
     """Packages of an environment that fail on a target, or may fail there.
 
     Attributes:
-        target: where they are going.
-        verdict: ``fail``, or ``unknown`` where they may.
+        target: the target of the packages.
+        verdict: ``fail``, or ``unknown`` if they may fail.
         packages: their names, or paths of files of no package.
-        asked: newest versions that they ask for (``driver 580.65.06``); empty where none cures all.
+        asked: the newest versions that they require (``driver 580.65.06``); empty if none fixes
+            all.
     """
 
     target: Target

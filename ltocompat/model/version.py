@@ -11,10 +11,10 @@ OWNER = "PROJECT_OWNER"
 """The account at GitHub that hosts the code, as ``.github/set_address.py`` writes it."""
 
 PROJECT_URL = ""
-"""The root of the project's files, with a slash at its end; empty until they have one address."""
+"""The address of the project's files, with a slash at its end; empty if they have none."""
 
 SITE_URL = "https://ltocompat.example/"
-"""Where the pages of ``docs/`` are served, with a slash at its end.
+"""The address of the pages of ``docs/``, with a slash at its end.
 
 Findings, SARIF, HTML pages, ``explain`` and the metadata of packages lead there. No host under
 ``.example`` exists; whoever serves the pages puts the real address here.
@@ -22,13 +22,13 @@ Findings, SARIF, HTML pages, ``explain`` and the metadata of packages lead there
 
 
 FACTS_VARIABLE = "LTOCOMPAT_FACTS"
-"""The variable that names a document with facts in place of the program's own."""
+"""The variable that names a facts document to use instead of the program's own."""
 
 
 def program_files() -> list[tuple[str, str]]:
-    """All files of this program but what Python compiles: names that are sorted, and paths.
+    """Return all files of this program but compiled Python: sorted names, and paths.
 
-    The document with facts in place of its own is one of them.
+    A facts document that replaces the program's own facts is one of them.
     """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     paths = (
@@ -43,9 +43,9 @@ def program_files() -> list[tuple[str, str]]:
 
 
 def rule_url(rule_id: str) -> str:
-    """The page of a rule, ``rules/ptx-01.html`` below the address of the site, or of a topic.
+    """Return the page of a rule (``rules/ptx-01.html`` below the site's address) or topic.
 
-    An empty ID, of a text that no rule knows, leads to all topics.
+    An empty ID (no rule knows the text) leads to the list of topics.
     """
     if not rule_id[:1].isupper():
         return f"{SITE_URL}guides/topics.html#{rule_id}".rstrip("#")

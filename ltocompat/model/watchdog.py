@@ -16,26 +16,26 @@ from ltocompat.model.generic import T
 from ltocompat.model.limits import Budget
 
 GRACE = 60.0
-"""Seconds for which a reader may go on after its time was used up."""
+"""Seconds for which a reader may continue after its time was used up."""
 
 _EVERY = 10.0  # seconds between two looks
 _at_work: list[tuple[Budget, float]] = []  # each with when it was begun, on the monotonic clock
 _grace: list[float] = []  # empty until it was begun
 
 at_each_look: list[Callable[[], None]] = []
-"""What else is done then, in the main thread, in the middle of whatever is at hand there."""
+"""Further actions at each look; they interrupt the main thread."""
 
 
 class Overdue(BaseException):
-    """Something reads on, long after its time; not an ``Exception``, so that no reader goes on."""
+    """A reader exceeded its time by far; not an ``Exception``, so that no reader catches it."""
 
 
 def begin(grace: float = GRACE, every: float = _EVERY) -> None:
     """Watch this process from now on; only the main thread may ask for it.
 
     Args:
-        grace: how long a reader may go on after its time, seconds.
-        every: seconds between two looks.
+        grace: seconds for which a reader may continue after its time.
+        every: seconds between two checks.
     """
     _grace[:] = [grace]
     if hasattr(signal, "setitimer"):  # Windows has none
@@ -45,13 +45,13 @@ def begin(grace: float = GRACE, every: float = _EVERY) -> None:
 
 
 def end() -> None:
-    """Watch no longer: where Python ends, nothing would take the signal any more."""
+    """Stop watching: when Python exits, nothing handles the signal any more."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def rearm_after_fork() -> None:
-    """Watch a forked process, too, where its parent is watched: it has no timer of its own."""
+    """Watch a forked process if its parent is watched, since timers are not inherited."""
     _at_work.clear()
     at_each_look.clear()
     if _grace:
@@ -59,7 +59,7 @@ def rearm_after_fork() -> None:
 
 
 class watched:  # noqa: N801 - used like a function, as contextlib.suppress is
-    """While the block runs, its reader is expected to end in the time of this budget."""
+    """Expect the reader in this block to end within the time of its budget."""
 
     __slots__ = ("_budget",)
 
@@ -74,7 +74,7 @@ class watched:  # noqa: N801 - used like a function, as contextlib.suppress is
 
 
 def watched_steps(values: Iterable[T], budget: Budget) -> Iterator[T]:
-    """The values, where what gives each of them is expected to end in the time of this budget."""
+    """Yield the values, and expect each step to end within the time of the budget."""
     rest, step = iter(values), watched(budget)
     while True:
         with step:

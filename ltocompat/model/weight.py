@@ -37,13 +37,14 @@ class ImageTally(Struct):
 
     Attributes:
         images: number of images.
-        stored: bytes that they take in the file, without headers and padding.
-        unsized: how many of them nothing records the end of; they count for nothing.
-        copied_within: how many of the stored bytes are copies of images of the same library.
-        copied_between: the same of another library.
-        packable: stored bytes of the others that are not Zstandard, and were compressed to see.
-        packed: what those take as Zstandard.
-        unmeasured: stored bytes that are not Zstandard and were not compressed, for time's sake.
+        stored: bytes of the images in the file, without headers and padding.
+        unsized: number of images of unknown length, which are not counted in bytes.
+        copied_within: stored bytes that are copies of images of the same library.
+        copied_between: stored bytes that are copies of images of another library.
+        packable: stored bytes of the other images that are not Zstandard and were compressed as a
+            measurement.
+        packed: their bytes as Zstandard.
+        unmeasured: stored bytes that are not Zstandard and were not compressed, to save time.
     """
 
     images: int = 0
@@ -61,8 +62,8 @@ class MeasuredLibrary(Struct):
 
     Attributes:
         place: the library.
-        machine: its CPU, as ``HostBinary`` says it; None where no host file is around the code.
-        linked: a linker is done with it.
+        machine: its CPU, as ``HostBinary`` says it; None if no host file is around the code.
+        linked: True for a linked file (library or executable).
         modules: number of modules.
         overhead: bytes of fatbin regions that belong to no image: headers and padding.
         host_debug: bytes of its sections for a debugger of host code.
@@ -79,23 +80,23 @@ class MeasuredLibrary(Struct):
 
 
 class KernelTally(Struct):
-    """The code of all kernels of one name: bytes of SASS once unpacked, and how many there are."""
+    """The code of all kernels of one name: bytes of unpacked SASS, and number of cubins."""
 
     code: int = 0
     count: int = 0
 
 
 class Measured(Struct):
-    """The sizes found at one path, which may still be added to.
+    """The sizes found at one path; more may be added.
 
     Attributes:
-        libraries: by their places, in the order they were met.
-        copies: (library that had it first, library that has it again) -> bytes.
-        kernels: by their names as the cubins have them; empty unless asked for.
-        kernels_left_out: kernels that were beyond the bound on names, or could not be read.
+        libraries: by their places, in the order of reading.
+        copies: (library with the first copy, library with a later copy) -> bytes.
+        kernels: by their names in the cubins; empty unless requested.
+        kernels_left_out: number of other kernels: too many names, or unreadable cubins.
         skipped: places that could not be read.
         size: bytes of the files that were read.
-        files: how many.
+        files: number of files that were read.
         layers: the layers of a container image, the uppermost first.
     """
 
@@ -222,5 +223,5 @@ class Weight(Struct, frozen=True):
 
     @property
     def saved(self) -> int:
-        """Bytes that all savings together are."""
+        """The sum of all savings in bytes."""
         return sum(saving.saved for saving in self.savings)

@@ -15,11 +15,11 @@ def count(number: int, noun: str) -> str:
 
 
 def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
-    """The first of some names, and how many more there are: ``f, g and 4 more``.
+    """Return the first names and the number of others: ``f, g and 4 more``.
 
     Args:
-        names: in the order in which they are shown.
-        most: how many of them are shown.
+        names: the names, in the order in which they are shown.
+        most: number of names that are shown.
         link: the word before the number.
     """
     shown, rest = ", ".join(names[:most]), len(names) - most
@@ -32,9 +32,9 @@ _UNSPOKEN = ("_GLOBAL__N_", "_V_")  # namespaces that no source names, the secon
 
 
 def function_name(symbol: str, width: int) -> str:
-    """The name in a symbol of C++, ``cutlass::Kernel<..>``; any other symbol as it is.
+    """Return the name in a C++ symbol, ``cutlass::Kernel<..>``; any other symbol unchanged.
 
-    A long one loses its outer namespaces first: kernels of one library share those.
+    A long name loses its outer namespaces first, since kernels of one library share them.
     """
     start, words = _MANGLED.match(symbol), list[str]()
     position = start.end() if start else 0
@@ -74,7 +74,7 @@ _SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([kmgt]?)(i?)b?", re.IGNOR
 
 
 def json_object(text: str | bytes | None) -> dict[str, Any]:
-    """The object that a text is in JSON; an empty one where it is none."""
+    """Return the JSON object in a text; an empty one if the text is not an object."""
     import json  # here: the help needs none
 
     try:

@@ -142,7 +142,7 @@ def _dependencies(
 
 
 def alternatives(text: str) -> tuple[str, ...] | None:
-    """The specifiers (PEP 440) of which one has to hold; None where the text can't be read.
+    """The specifiers (PEP 440) of which one has to hold; None if the text can't be read.
 
     Any version: ``("",)``.
 
@@ -170,7 +170,7 @@ def alternatives(text: str) -> tuple[str, ...] | None:
 
 
 def _clause(text: str) -> str | None:
-    """One comparison; empty for any version, None where it can't be read."""
+    """One comparison; empty for any version, None if it can't be read."""
     if text in ("", "*"):
         return ""
     match = _CLAUSE.fullmatch(text)

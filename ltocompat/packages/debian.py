@@ -36,7 +36,7 @@ _OF_DRIVER = re.compile(r"libcuda1|libnvidia-.*|nvidia-(?:driver|kernel|alternat
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The Debian package; None where its control file can't be read."""
+    """The Debian package; None if its control file can't be read."""
     archives = members_of(view, path, _CONTROL, budget)
     inside = (members_of(each, path, ("control",), budget) for each in archives.values())
     control = next((found["control"] for found in inside if found), None)
@@ -69,7 +69,7 @@ def libraries_of(name: str, file: str, line: str) -> Iterator[Dependency]:
 
     Args:
         name: of the package.
-        file: the library that the dependency means; empty where it names a package alone.
+        file: the library that the dependency means; empty if it names a package alone.
         line: as it is written.
     """
     by_release = _OF_NVIDIA.fullmatch(name)

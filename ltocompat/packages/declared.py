@@ -55,8 +55,8 @@ def of_variant(data: bytes, label: str, problems: list[str]) -> tuple[Declared, 
     """Read the properties of a variant wheel; what can't be read becomes a problem.
 
     Args:
-        data: ``variant.json``; empty where there is none.
-        label: of the file name; empty where that is not known.
+        data: ``variant.json``; empty if there is none.
+        label: of the file name; empty if that is not known.
         problems: gets a sentence for what is broken.
     """
     if not data:
@@ -107,7 +107,7 @@ def _read(
 
 
 def of_conda(dependency: Dependency) -> Declared | None:
-    """Read a line on drivers or GPUs; None where it is about something else, or any version.
+    """Read a line on drivers or GPUs; None if it is about something else, or any version.
 
     One that only limits (``constrains``) brings no package, but a virtual one is always there.
     """

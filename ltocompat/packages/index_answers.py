@@ -40,9 +40,9 @@ class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         core_metadata: its METADATA can be had by itself, at ``url`` + ``.metadata`` (PEP 658); the
             sums of these.
         dist_info_metadata: the same, before PEP 714.
-        yanked: its project withdrew it; why, empty where no reason is given.
-        size: bytes; None where the index does not say.
-        upload_time: when the index got it; None where it does not say.
+        yanked: its project withdrew it; why, empty if no reason is given.
+        size: bytes; None if the index does not say.
+        upload_time: when the index got it; None if it does not say.
     """
 
     filename: str
@@ -57,7 +57,7 @@ class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def sha256(self) -> str | None:
-        """Its sum, in small hexadecimal digits; None where the index has none."""
+        """Its sum, in small hexadecimal digits; None if the index has none."""
         return _sum(self.hashes.get("sha256"))
 
     @property
@@ -71,7 +71,7 @@ class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def metadata_sha256(self) -> str | None:
-        """The sum of its METADATA; None where the index has none."""
+        """The sum of its METADATA; None if the index has none."""
         return _sum(self._metadata.get("sha256")) if isinstance(self._metadata, dict) else None
 
 
@@ -198,7 +198,7 @@ def _can_be_kept(file: IndexFile) -> bool:
 
 
 def _joined(url: str, link: str) -> str:
-    """Return the address that a link of a page leads to; empty where it has no meaning."""
+    """Return the address that a link of a page leads to; empty if it has no meaning."""
     with suppress(ValueError):
         return urljoin(url, link)
     return ""

@@ -99,7 +99,7 @@ def _files(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _read(path: str) -> dict[str, str]:
-    """Read the settings of a file; none where it can't be read, as the other files still count."""
+    """Read the settings of a file; none if it can't be read, as the other files still count."""
     parser = configparser.RawConfigParser()
     with contextlib.suppress(OSError, ValueError, configparser.Error):
         parser.read_string(read_regular(path, _MOST_BYTES).decode("utf-8"))

@@ -17,7 +17,7 @@ from ltocompat.model.location import Location
 
 
 def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
-    """Names of the members of a zip, without unpacking any; None where it is not a zip.
+    """Names of the members of a zip, without unpacking any; None if it is not a zip.
 
     A directory that breaks off gives the names in front.
     """
@@ -46,7 +46,7 @@ def python_modules(view: ByteView, path: str, budget: Budget) -> Iterator[ByteVi
 
 
 def member_of(view: ByteView, path: str, name: str, budget: Budget) -> ByteView | None:
-    """The bytes of one member; None where it isn't there or can't be read."""
+    """The bytes of one member; None if it isn't there or can't be read."""
     found = _found(view, Location(path).member(name), budget)
     return next((data for text, data in found if text == name), None)
 

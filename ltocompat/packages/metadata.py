@@ -52,7 +52,7 @@ def read_metadata(data: bytes, budget: Budget) -> Package:
 
 
 def read_tags(data: bytes) -> tuple[str, ...] | None:
-    """The tags of WHEEL: ``py3-none-any`` ...; None where there is no such file."""
+    """The tags of WHEEL: ``py3-none-any`` ...; None if there is no such file."""
     return tuple(_all(headers_of(data), "Tag")) if data else None
 
 
@@ -83,7 +83,7 @@ def _all(headers: Message, key: str) -> list[str]:
 
 
 def field_of(headers: Message, key: str) -> str:
-    """The first field of a name; empty where there is none."""
+    """The first field of a name; empty if there is none."""
     return next(iter(_all(headers, key)), "")
 
 

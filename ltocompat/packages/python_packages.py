@@ -55,7 +55,7 @@ _FILE_NAME = re.compile(
 
 
 def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The wheel; None where it is none."""
+    """The wheel; None if it is none."""
     names = zip_names(view, budget)
     if names is None:
         return None
@@ -92,7 +92,7 @@ def _package(
     """The package of which metadata say more than the ``stem`` of their folder's name.
 
     Args:
-        content: gives a file of the metadata by its name, empty where it is missing.
+        content: gives a file of the metadata by its name, empty if it is missing.
         stem: name and version.
         budget: of it.
         problems: what is wrong with it besides.
@@ -118,7 +118,7 @@ def _package(
 
 
 def read_installed(folder: str, budget: Budget, site: str = "") -> Package | None:
-    """The distribution whose metadata lie in a folder; None where they don't.
+    """The distribution whose metadata lie in a folder; None if they don't.
 
     Args:
         folder: of the metadata.

@@ -32,7 +32,7 @@ _PACKED = (ZIP_MAGIC, BZIP2_MAGIC)  # a zip, and a conda package of the first fo
 
 
 def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
-    """The package that a file is; None where it is none, or can't be read.
+    """The package that a file is; None if it is none, or can't be read.
 
     Args:
         view: its bytes.
@@ -47,7 +47,7 @@ def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Pa
 def package_of(
     path: str, limits: Limits = DEFAULT_LIMITS, source: ByteView | None = None
 ) -> Package | None:
-    """The package that a path is, or that it was installed from; None where it is none.
+    """The package that a path is, or that it was installed from; None if it is none.
 
     Args:
         path: a wheel or conda package, a ``*.dist-info`` folder, or a file of an installed package.
@@ -145,7 +145,7 @@ def owner(path: str, budget: Budget | None = None) -> Package | None:
 
 
 def _read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The package by the first reader that takes it for one; None where none does."""
+    """The package by the first reader that takes it for one; None if none does."""
     for read in _readers(view):
         with watched(budget):
             found = read(view, path, budget)

@@ -76,7 +76,7 @@ class Lead(Struct, frozen=True):
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Alternative specifiers on it; empty where another package brings it, with its own."""
+        """Alternative specifiers on it; empty if another package brings it, with its own."""
         return self.by.versions if self.by.name == self.package else ()
 
     @property
@@ -373,7 +373,7 @@ def extras_asked(there: Mapping[str, Package], budget: Budget) -> Mapping[str, f
 
 @functools.lru_cache(maxsize=4096)
 def _extras_that_decide(marker: str) -> frozenset[str] | None:
-    """The extras that a marker compares with ``==``; None where it asks in another way.
+    """The extras that a marker compares with ``==``; None if it asks in another way.
 
     All others change nothing of it, so that hundreds of extras need not be tried one by one.
     """
@@ -384,7 +384,7 @@ def _extras_that_decide(marker: str) -> frozenset[str] | None:
 
 
 def _admitted(part: str, kind: Kind, lead: Lead) -> Allowed | None:
-    """Return the releases of a part that a lead to it admits; None where it leads to none."""
+    """Return the releases of a part that a lead to it admits; None if it leads to none."""
     if lead.by.name == lead.package:
         return allowed(part, lead.package, lead.versions)
     if kind is Kind.CONDA:

@@ -158,7 +158,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
         hosts: its libraries, executables and objects that need something.
         signatures: its modules, equal ones counted together.
         others: packages given beside it, such as those that it depends on.
-        promise: what its project promises; None where nothing is promised.
+        promise: what its project promises; None if nothing is promised.
         compat: cuda-compat is in an image.
         in_front: a libcuda with a version that the loader of an image takes before the host's.
         searched: folders that the loader of an image searches.

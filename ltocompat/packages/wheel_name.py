@@ -19,7 +19,7 @@ class WheelName(NamedTuple):
     Attributes:
         project: normalized.
         version: as written.
-        build: its build tag; empty where it has none.
+        build: its build tag; empty if it has none.
         tags: one for each Python, ABI and platform: ``cp311-cp311-manylinux_2_28_x86_64``.
         platforms: those of the tags, as written.
     """

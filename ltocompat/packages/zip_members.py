@@ -44,7 +44,7 @@ class ZipMember(Struct, frozen=True):
 
 
 def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
-    """The members that the directory of a zip lists; None where it can't be read to its end.
+    """The members that the directory of a zip lists; None if it can't be read to its end.
 
     Only the end of the file is read.
     """

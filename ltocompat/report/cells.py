@@ -26,8 +26,8 @@ class Cell(Struct, frozen=True):
 
     Attributes:
         target: name of the deploy target.
-        gpu: name of the GPU; empty where the target names none.
-        route: ``load`` or ``link``; empty where modules go one way only.
+        gpu: name of the GPU; empty if the target names none.
+        route: ``load`` or ``link``; empty if modules go one way only.
     """
 
     target: str
@@ -63,7 +63,7 @@ class CellNames(Struct, frozen=True):
     names: Mapping[str, str] = {}
 
     def words(self, some: Iterable[Cell]) -> str:
-        """``all targets``, ``h100, l4``, ``A (h100), B``; empty where there is one cell in all."""
+        """``all targets``, ``h100, l4``, ``A (h100), B``; empty if there is one cell in all."""
         held = set(some)
         if len(self.every) < 2:
             return ""
@@ -165,7 +165,7 @@ def verdict_word(result: Result) -> str:
 
 
 def deciding_variant(result: Result) -> str:
-    """``cu13 (of 2)``: the variant that decides; empty where there is no choice."""
+    """``cu13 (of 2)``: the variant that decides; empty if there is no choice."""
     names = (variant.name.rsplit("/", 1)[-1] for variant in result.variants if variant.decides)
     return next((f"{name} (of {len(result.variants)})" for name in names), "")
 
@@ -184,7 +184,7 @@ class EvaluatedArtifact(Struct):
 
     @property
     def distribution(self) -> str:
-        """The package that it is of; empty where none is known."""
+        """The package that it is of; empty if none is known."""
         return next((r.distribution for r in self.results if r.distribution), "")
 
     @property
@@ -221,7 +221,7 @@ class CellColumn(Struct, frozen=True):
 def columns_of(
     artifacts: Iterable[EvaluatedArtifact], names: Mapping[str, str], width: int | None
 ) -> tuple[CellColumn, ...]:
-    """A column a target and GPU, or one a target; none where even that is too wide.
+    """A column a target and GPU, or one a target; none if even that is too wide.
 
     Args:
         artifacts: whose verdicts stand in them.

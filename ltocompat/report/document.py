@@ -179,7 +179,7 @@ def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Item
 
 
 def left_out(number: int) -> str | None:
-    """What follows the first lines; None where they are all."""
+    """What follows the first lines; None if they are all."""
     return f"and {number:,} more; --format json lists all" if number > 0 else None
 
 

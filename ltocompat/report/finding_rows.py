@@ -29,18 +29,18 @@ class FindingRow(Struct, frozen=True):
         path: the same, as bytes allow: not escaped.
         place: where in it the finding is, pasteable.
         rule: ID of its rule.
-        title: its title; empty where it is of a policy.
+        title: its title; empty if it is of a policy.
         level: ``error``, ``warning`` or ``note``.
         verdict: what it makes of the artifact.
         target: name of the deploy target.
         gpus: GPUs there, each once.
-        routes: ``load``, ``link``; empty where modules go one way only.
+        routes: ``load``, ``link``; empty if modules go one way only.
         modules: how many modules it holds for; 0 for the artifact or target as a whole.
         judged: how many modules of the artifact were judged: the most on any of the GPUs.
         message: what is wrong.
         remedy: the fix.
         evidence: the bytes that prove it.
-        kernels: the first kernels of its modules, mangled; empty where they were not read.
+        kernels: the first kernels of its modules, mangled; empty if they were not read.
         kernel_count: how many there are in ``kernel_modules``.
         kernel_modules: in how many of its modules kernels were read.
         fingerprint: the same in every build.

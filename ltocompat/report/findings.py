@@ -192,7 +192,7 @@ class GroupedFinding(Struct):
 
 
 def _file_of(finding: Finding) -> str:
-    """The file inside an artifact that a finding is about; empty where it is about none."""
+    """The file inside an artifact that a finding is about; empty if it is about none."""
     file = "" if finding.example is None else finding.example.innermost
     return file if file and file == finding.subject else ""
 
@@ -242,7 +242,7 @@ def grouped_findings(
 
 
 def joined(sentences: Sequence[str]) -> str | None:
-    """One sentence for all, None where they differ in more than a word.
+    """One sentence for all, None if they differ in more than a word.
 
     That word may stand in several places of a sentence, but must be the same in all of them:
     ``the targets have 550.54.14, 580.95.05``.
@@ -285,7 +285,7 @@ class SortedRecords(Struct):
         results: the verdicts, without those on files that hold no device code.
         required: what artifacts ask, by path.
         failures: what gave no answer.
-        policy: where the targets stand in a policy; None where there is none.
+        policy: where the targets stand in a policy; None if there is none.
         empty: files without device code.
     """
 
@@ -501,7 +501,7 @@ def _is_named_after(path: str, package: str) -> bool:
 
 
 def _modules(group: GroupedFinding) -> str:
-    """``1 of 794 modules``, ``15 modules in 5 artifacts``; empty where it is about no module."""
+    """``1 of 794 modules``, ``15 modules in 5 artifacts``; empty if it is about no module."""
     number, artifacts = group.module_count, len(group.modules)
     if artifacts > 1:
         within = f"{count(number, 'module')} in " if number else ""

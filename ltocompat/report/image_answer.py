@@ -102,7 +102,7 @@ class ImageAnswer:
             yield f"LTO-IR for {ltoir}"
 
     def _needs(self) -> str:
-        """The minimum drivers, as ``require`` tells them; empty where nothing asks for one.
+        """The minimum drivers, as ``require`` tells them; empty if nothing asks for one.
 
         ``require`` counts kernels; where that was not done, none may be in it, or none in its PTX.
         """

@@ -89,7 +89,7 @@ class Messages:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Columns of the terminal that a stream is; None where it is none."""
+    """Columns of the terminal that a stream is; None if it is none."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 

@@ -26,8 +26,8 @@ def to_json(records: object) -> str:
         records: one record, or all records of one call.
 
     Returns:
-        ASCII text, as ``--format json`` of the verb writes it; its schema is what ``ltocompat
-        schema VERB`` prints.
+        ASCII text, as ``--format json`` of the verb writes it; ``ltocompat schema VERB`` prints its
+        schema.
 
     Raises:
         UsageError: there is no record, or a record that no verb writes; the records of ``audit``

@@ -20,7 +20,7 @@ from ltocompat.scan.walk import ScanSettings, batches_of_view
 
 
 def foretold(path: str, kept: Kept, settings: ScanSettings) -> int | None:
-    """Return the bytes that go from a path; None where ``slim`` refuses it.
+    """Return the bytes that go from a path; None if ``slim`` refuses it.
 
     Args:
         path: a file, package or folder.

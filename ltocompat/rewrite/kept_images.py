@@ -22,7 +22,7 @@ from ltocompat.targets.gpu_groups import gpus_named
 
 _WASTES = {Waste.NEVER_TAKEN: RemovalReason.NEVER_TAKEN, Waste.OTHER_CPU: RemovalReason.OTHER_CPU}
 Reasons = tuple[RemovalReason | None, ...]
-"""Why each image of a module goes; None where it stays."""
+"""Why each image of a module goes; None if it stays."""
 
 
 class Kept(Struct, frozen=True):
@@ -54,7 +54,7 @@ def reasons(module: ModuleSignature, *, kept: Kept, machine: str | None, linked:
     Args:
         module: the module.
         kept: what is kept.
-        machine: the CPU that its library is for; None where nothing tells.
+        machine: the CPU that its library is for; None if nothing tells.
         linked: a linker is done with its library.
     """
     loaded = is_loaded(module, linked=linked)
@@ -98,7 +98,7 @@ def is_loaded(module: ModuleSignature, *, linked: bool) -> bool:
 
 
 def _numbers(kept: Kept) -> tuple[int, ...]:
-    """The GPUs whose picks stay: those named, else where no architecture is, all that are known."""
+    """The GPUs whose picks stay: those named, else if no architecture is, all that are known."""
     named = kept.gpus or (() if kept.archs else known_numbers())
     known = tuple(number for number in named if number != GPU_TO_COME)
     return (*known, GPU_TO_COME) if kept.ptx else known

@@ -54,7 +54,7 @@ class Libraries:
         self._digests: dict[bytes, bytes] = {}
 
     def rewritten(self, old: BinaryIO, place: Location) -> str | None:
-        """The path of the new content of a library; None where it stays, or is none."""
+        """The path of the new content of a library; None if it stays, or is none."""
         view = ByteView(FileSource(old.fileno()))
         if not _may_be_rewritten(view):
             return None
@@ -71,7 +71,7 @@ class Libraries:
     def of_zip(
         self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: Location
     ) -> str | None:
-        """The path of a member's new content; None where it stays as it is."""
+        """The path of a member's new content; None if it stays as it is."""
         self._budget.check_unpacked(info.compress_size, info.file_size)
         self._budget.check_room(info.file_size)
         with open(os.path.join(self._scratch, "old"), "w+b") as old:
@@ -112,7 +112,7 @@ class Libraries:
         return changed, sum(map(os.path.getsize, files))
 
     def of_archive(self, view: ByteView, place: Location) -> str | None:
-        """The path of a packed archive with new contents of its libraries; None where it stays.
+        """The path of a packed archive with new contents of its libraries; None if it stays.
 
         They keep their lengths, as sums of them do in the list of a conda package, so that no
         header of the archive changes.

@@ -209,7 +209,7 @@ class LibraryRewriter:
         self.tally.left[why] = (modules + 1, total + size, first)
 
     def _untouchable(self, stored: StoredModule) -> str | None:
-        """The reason why a module stays as it is; None where it need not."""
+        """The reason why a module stays as it is; None if it need not."""
         region = stored.region
         prelinked = stored.section in PRELINKED_SECTIONS
         if self._signed:
@@ -326,7 +326,7 @@ class LibraryRewriter:
                     _compare(stored, expected.pop(start))
             yield batch
         if expected or skipped > self._skipped:
-            raise _differs(f"{len(expected)} regions are not found again")
+            raise _differs(f"{len(expected)} regions are missing in it")
         self._compare_rest(new)
 
     def _compare_rest(self, new: ByteView) -> None:
@@ -356,7 +356,7 @@ _SHORT = 8 * MIB  # is packed in seconds
 
 
 def _entries(stored: StoredModule) -> list[FatbinEntry] | None:
-    """The entries of a region; None where one is not read, or something contradicts itself."""
+    """The entries of a region; None if one is not read, or something contradicts itself."""
     own = [image for image in stored.images if image.entry.place.offset == stored.place.offset]
     if stored.region is None or any(image.entry.problems for image in own):
         return None

@@ -127,7 +127,7 @@ def _mended_lines(lines: Sequence[str], mend: Mend) -> Iterator[str]:
 
 
 def _mended_line(line: str, wanted: Mapping[str, str], mend: Mend) -> tuple[str, str] | None:
-    """The package that one line is to be about, and the line; None where nothing changes it."""
+    """The package that one line is to be about, and the line; None if nothing changes it."""
     # Imported here: with it comes packaging, and most packages are not mended.
     from ltocompat.rules.engine.metadata_lines import joint_versions
 

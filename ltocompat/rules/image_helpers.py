@@ -57,7 +57,7 @@ def links(image: ImageSignature, gpu: Gpu) -> bool:
 
 
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """The reason why code with suffix ``a`` is not for a GPU; None where it is, or lacks it.
+    """The reason why code with suffix ``a`` is not for a GPU; None if it is, or lacks it.
 
     A linker matches it with the whole name of its target, but for LTO-IR outside of fatbins.
     """
@@ -72,7 +72,7 @@ def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
 
 
 def not_this_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """The reason why code with suffix ``f`` is not for a GPU; None where it is, or lacks it."""
+    """The reason why code with suffix ``f`` is not for a GPU; None if it is, or lacks it."""
     arch = image.arch
     if arch is None or arch.suffix != "f":
         return None

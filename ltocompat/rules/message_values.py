@@ -312,7 +312,7 @@ def _no_driver(values: Mapping[str, str]) -> bool:
 
 
 def needed_branch(cuda: str) -> int:
-    """The oldest branch with drivers that run programs of a CUDA release; 0 where none is known."""
+    """The oldest branch with drivers that run programs of a CUDA release; 0 if none is known."""
     floor = major_floor(Release.parse(cuda).major)
     return floor.branch if floor else int(_branch(Release.parse(cuda)) or 0)
 

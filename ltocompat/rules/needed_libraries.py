@@ -220,7 +220,7 @@ def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
 
 
 def newest_torch(shipped: Shipped) -> TorchWheel | None:
-    """The versions up to the newest known torch that a package admits; None where not known.
+    """The versions up to the newest known torch that a package admits; None if not known.
 
     It is the one that pip takes where nothing else asks for torch, and none is given beside it.
     """

@@ -128,8 +128,8 @@ class Requirement(Struct, frozen=True, cache_hash=True):
     Attributes:
         constraint: what that part has to be.
         subject: what asks, as the start of a sentence: ``PTX 9.2``.
-        consequence: what happens otherwise, as the end of one; this and what follows are empty
-            where the table of prose says them.
+        consequence: what happens otherwise, as the end of one; this and what follows are empty if
+            the table of prose says them.
         remedy: what to do then.
         evidence: the bytes that prove it.
         doubt: what to say instead of the consequence where the verdict is unknown.
@@ -213,7 +213,7 @@ class Link(Struct, frozen=True):
     Attributes:
         images: each image that is linked, and how often.
         options: the compile options in which its LTO-IR differs.
-        gpu: what it is linked for; None where the target names none.
+        gpu: what it is linked for; None if the target names none.
         linker: the release of the linker.
         offline: that linker is nvlink rather than nvJitLink.
         certain: it is one link; else these are modules that may be linked with each other.
@@ -248,7 +248,7 @@ class Problem(BaseFinding, frozen=True, gc=False):
     mend: Mend | None = None
 
     def by(self, rule_id: str) -> Problem:
-        """The problem as a rule finds it, with what its prose says of all of them."""
+        """The problem as a rule finds it, with the texts of the rule."""
         prose = rule_prose(rule_id)
         remedy = self.remedy or prose.finding_remedy
         evidence = self.evidence or prose.finding_evidence

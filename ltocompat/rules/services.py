@@ -53,7 +53,7 @@ def least_cuda(required: Required, services: Iterable[Service]) -> Release | Non
 def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
     """The least GPU that is served, and the next one that is not; GPUs of Jetson are left out.
 
-    None where no known one is served; no end where GPUs to come are served, too.
+    None if no known one is served; no end where GPUs to come are served, too.
     """
     first = None
     for service in services:

@@ -43,8 +43,8 @@ class Need(Struct, frozen=True):
         part: ``nvjitlink`` or ``nvrtc``.
         strength: how much.
         majors: those that do, by the file names that are asked for.
-        possible: no older release does; None where nothing says (NVRTC).
-        sure: this one surely does; None where the tables end before.
+        possible: no older release does; None if nothing says (NVRTC).
+        sure: this one surely does; None if the tables end before.
         why: what asks, as the start of a sentence: ``libx.so needs libnvrtc.so.13``.
         doubt: what leaves room between the two floors, likewise.
         kind: that of the package.

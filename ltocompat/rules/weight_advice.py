@@ -120,11 +120,11 @@ def _add(total: _Found, part: _Found) -> None:
 
 
 def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple[Waste | None, ...]:
-    """The reason why each image of a module is dead; None where it is not.
+    """The reason why each image of a module is dead; None if it is not.
 
     Args:
         module: the module.
-        machine: the CPU that its library is for; None where nothing tells.
+        machine: the CPU that its library is for; None if nothing tells.
         linked: a linker is done with its library.
     """
     return tuple(

@@ -173,7 +173,7 @@ def whole_cubin(stored: StoredImage) -> Cubin:
 
 
 def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...] | None:
-    """Read the names of a cubin's kernels and nothing else of it; None where they can't be read.
+    """Read the names of a cubin's kernels and nothing else of it; None if they can't be read.
 
     Args:
         stored: the cubin.
@@ -302,7 +302,7 @@ class _Marks(Struct, frozen=True):
 
 
 def _early_marks(prefix: Prefix, header: CubinHeader) -> _Marks | None:
-    """The marks of a packed cubin, decoding no further than to them; None where they are elsewhere.
+    """The marks of a packed cubin, decoding no further than to them; None if they are elsewhere.
 
     They lie behind the names and symbols, which grow with the number of sections, and in front of
     the code, which is the most of it.
@@ -451,7 +451,7 @@ def _without_entry(stored: StoredImage, arch: SmArch | None) -> Image:
 
 
 def _size(stored: StoredImage) -> int | None:
-    """Bytes of the decoded image, None where nothing tells."""
+    """Bytes of the decoded image, None if nothing tells."""
     payload = stored.payload
     if payload.declared is None and stored.entry.stored_size is not None:
         return payload.stored.size

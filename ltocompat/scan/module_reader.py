@@ -41,7 +41,7 @@ class PartialModule(Struct, frozen=True):
     Attributes:
         picked: with the kernels of its picked images.
         looked: also with those of images that it is asked about whether any of them has kernels;
-            None where nobody asks.
+            None if nobody asks.
         alike: those that nobody asks any more, once one of them has kernels.
         found: it has kernels.
     """

@@ -44,7 +44,7 @@ def read(
     Args:
         work: reads one item; what it yields has to be picklable.
         items: what to read.
-        path_of: the file or folder that it takes for an item, None where it takes none.
+        path_of: the file or folder that it takes for an item, None if it takes none.
         settings: how to read, and by how many processes.
         in_slices: it reads large programs and libraries by several processes itself.
     """

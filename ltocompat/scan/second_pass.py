@@ -184,7 +184,7 @@ def _with_symbols(stored: StoredImage, image: Image, part: int) -> Image:
 
 
 def _symbols_of(stored: StoredImage) -> DeviceSymbols | None:
-    """The symbols of an image; None where they can't be read, as those of LTO-IR."""
+    """The symbols of an image; None if they can't be read, as those of LTO-IR."""
     from ltocompat.scan.device_symbols import of_cubin, of_ptx  # late: most runs read no symbols
 
     with suppress(Malformed):  # which the first pass has told already, where it read that far

@@ -86,7 +86,7 @@ class Slice(Struct, Generic[T], frozen=True):
 
     Attributes:
         records: the modules, as they were described, and skipped places.
-        first: offset of the first thing that was looked at, None where there is nothing.
+        first: offset of the first thing that was looked at, None if there is nothing.
         end: where the last of them ends, bytes from the start of the file.
         covered: what was accounted for, from offset to offset.
         decoded: bytes that images were decoded to.
@@ -165,7 +165,7 @@ class SlicedFile(Struct, Generic[T], frozen=True):
         return region + REGION_HEADER.size + int(REGION_HEADER.unpack(head)[3])
 
     def read(self, span: Span) -> Slice[T] | None:
-        """A slice by itself; None where a limit is in the way."""
+        """A slice by itself; None if a limit is in the way."""
         budget = Budget(self.budget.limits, deadline=self.budget.deadline)
         walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
         describer = self.describer.fresh()

@@ -64,7 +64,7 @@ class SummaryCache(UserCache):
         return Key(hashlib.sha256(os.fsencode(text)).hexdigest(), path, state)
 
     def get(self, key: Key) -> list[ArtifactSummary] | None:
-        """The summaries that are kept; None where there are none."""
+        """The summaries that are kept; None if there are none."""
         return self._read(key.digest, list[ArtifactSummary])
 
     def keep(self, key: Key, summaries: Sequence[ArtifactSummary]) -> None:

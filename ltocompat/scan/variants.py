@@ -37,10 +37,10 @@ class _Family(Struct):
     """Files whose paths differ in a version of CUDA.
 
     Attributes:
-        pattern: what their paths, or the folders that hold them, have in common; empty where their
+        pattern: what their paths, or the folders that hold them, have in common; empty if their
             paths don't name the version.
         hosts: version -> the libraries and programs there.
-        folders: version -> the folder; empty where files are told by their own names.
+        folders: version -> the folder; empty if files are told by their own names.
     """
 
     pattern: str
@@ -58,7 +58,7 @@ class _Family(Struct):
 
 
 def find_variants(hosts: Iterable[HostBinary]) -> tuple[Variant, ...]:
-    """The variants among the files of one package, oldest first; none where there is any doubt.
+    """The variants among the files of one package, oldest first; none if there is any doubt.
 
     Args:
         hosts: all its libraries and programs, with what those whose names have a version export.

@@ -141,7 +141,7 @@ class Weigher(Struct, kw_only=True):
             self._count_kernels(stored)
 
     def _first_with(self, stored: StoredImage, library: Location) -> Location | None:
-        """The library in which the same bytes were met before; None where they were not."""
+        """The library in which the same bytes were met before; None if they were not."""
         view = stored.payload.stored
         if view.size < _SMALLEST_COPY:
             return None

@@ -181,7 +181,7 @@ class Pool(Closing, Generic[T, R]):
             yield pickle.loads(result) if result else None  # noqa: S301 - our own
 
     def _result(self, number: int) -> bytes:
-        """Return the pickled result for an item; nothing where it has to be computed here."""
+        """Return the pickled result for an item; nothing if it has to be computed here."""
         while number not in self._done:
             self._hand_out(number)
             if not self._workers:

@@ -50,7 +50,7 @@ def arch_list(text: str) -> tuple[SmArch, ...]:
             (``all``, ``native``); nothing is in it.
     """
     if len(text) > DEFAULT_LIMITS.line_bytes:
-        raise UsageError(f"{text[:60]!r} and so on is too long for architectures")
+        raise UsageError(f"{text[:60]!r} ... is too long for a list of architectures")
     plain = _QUOTES.sub("", text).lower()
     plain = _ARCH_ALONE.sub(" ", _GENCODE.sub(lambda match: f" {match[1].strip('[]')} ", plain))
     found = [arch for item in re.split(r"[\s,;]+", plain) if item for arch in _archs(item)]
@@ -67,7 +67,7 @@ def _archs(item: str) -> list[SmArch]:
     """
     name = item.removesuffix(_PTX)
     if name in _OPEN:
-        raise UsageError(f"{item!r} names several architectures; write which, as in {EXAMPLE}")
+        raise UsageError(f"{item!r} means several architectures; name them, as in {EXAMPLE}")
     if form := _FORM.fullmatch(name):
         found = [_arch(form[2], ArchForm(form[1]))]
     elif cmake := _CMAKE.fullmatch(name):

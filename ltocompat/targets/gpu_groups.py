@@ -48,7 +48,7 @@ def gpus_named(
     Args:
         text: ``h100``, ``sm_90``, ``hopper``, ``all``.
         system: of the target.
-        driver: of the target, None where it isn't known.
+        driver: of the target, None if it isn't known.
 
     Raises:
         UsageError: nothing has this name, or no GPU of the group runs on that driver.

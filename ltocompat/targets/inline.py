@@ -97,7 +97,7 @@ def _with_container(text: str) -> tuple[str, str | None]:
         UsageError: the text is longer than any that has a meaning.
     """
     if len(text) > DEFAULT_LIMITS.line_bytes:
-        raise UsageError(f"{text[:60]!r} and so on is too long for a target; write {EXAMPLE}")
+        raise UsageError(f"{text[:60]!r} ... is too long for a target; write {EXAMPLE}")
     match = _CONTAINER.search(text)
     return (text, None) if match is None else (text[: match.start()], match[1].strip())
 
@@ -159,13 +159,13 @@ def check(key: str, value: str) -> None:
         UsageError: it isn't so.
     """
     if len(value) > DEFAULT_LIMITS.line_bytes:
-        raise UsageError(f"{key} = {value[:60]!r} and so on is too long; write fewer values")
+        raise UsageError(f"{key} = {value[:60]!r} ... is too long; write fewer values")
     if not value:
         raise UsageError(f"{key} has no value; write {key}=..., as in {EXAMPLE}")
     if key == "lto" and value not in ("on", "off"):
         raise UsageError(f"lto={value} is not a setting; write lto=on or lto=off")
     if key not in COMPARED and is_range(value):
         raise UsageError(
-            f"{key} can't be compared, as in {key}{value}; write {key}=..., and use <, > and the "
-            f"like with {', '.join(COMPARED)}"
+            f"{key} can't be compared ({key}{value}); write {key}=... (only {', '.join(COMPARED)} "
+            "accept <, > and the like)"
         )

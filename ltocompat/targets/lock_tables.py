@@ -258,7 +258,7 @@ class _Building(Struct):
     _open: list[tuple[object, list[object]]] = field(default_factory=list)  # a start, its parts
 
     def document(self, events: Iterable[Any]) -> object:
-        """The first document; None where there is none."""
+        """The first document; None if there is none."""
         for event in events:
             kind = type(event).__name__
             if kind in ("SequenceStartEvent", "MappingStartEvent"):

@@ -44,7 +44,7 @@ class Pin(Struct, frozen=True):
 
     Attributes:
         package: its name, normalized.
-        specifiers: ``==12.4.127``, ``>=12.4,<13``; empty where any version does.
+        specifiers: ``==12.4.127``, ``>=12.4,<13``; empty if any version does.
     """
 
     package: str
@@ -117,7 +117,7 @@ def _meaning(pin: Pin, source: str) -> VersionSet[Release]:
         text = _spelled(specifiers)
         return VersionSet(text, releases, Quantifier.ALL, f"{source}: {text}")
     if not specifiers.contains(exact, prereleases=True):
-        raise UsageError(f"{source}: no version of {pin.package} is {pin.specifiers}; pin one")
+        raise UsageError(f"{source}: no {pin.package} satisfies {pin.specifiers}; pin another one")
     try:
         release = existing(pin.part, release_of(exact))
     except UsageError as error:

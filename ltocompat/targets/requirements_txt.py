@@ -78,7 +78,7 @@ def _walk(
         place = f"{os.path.basename(path) if len(seen) == 1 else 'a file included'}:{number}"
         if included is not None:
             if len(seen) > _DEPTH:
-                raise UsageError(f"{place}: over {_DEPTH} files are included; give one by itself")
+                raise UsageError(f"{place}: over {_DEPTH} files are included; give one alone")
             beside = _beside(path, (included[1] or included[2]).strip().strip("'\""), place)
             yield from _walk(beside, _included(beside, place, budget), environment, budget, seen)
         elif not line.startswith("-"):
@@ -89,7 +89,7 @@ def _walk(
 
 def _beside(path: str, name: str, place: str) -> str:
     if "://" in name:
-        raise UsageError(f"{place}: this line includes an address; download it, and name that file")
+        raise UsageError(f"{place}: this line includes a file by its address; download and name it")
     return os.path.join(os.path.dirname(path), name)
 
 

@@ -36,7 +36,7 @@ class Seal(Struct):
     def of(cls, environ: Mapping[str, str] | None = None) -> Seal | None:
         """The seal of this user, with a new secret where there is none.
 
-        None where no secret can be kept that others can't read.
+        None if no secret can be kept that others can't read.
         """
         known = os.environ if environ is None else environ
         if given := known.get(KEY_VARIABLE):
@@ -75,7 +75,7 @@ def user_folder(environ: Mapping[str, str], variable: str, default: str) -> str:
 
 
 def _read(path: str) -> bytes | None:
-    """The secret; None where there is none, or one that others can read or have written."""
+    """The secret; None if there is none, or one that others can read or have written."""
     try:
         file = os.open(path, os.O_RDONLY | _THE_FILE_ITSELF)
     except FileNotFoundError:

@@ -44,13 +44,13 @@ class UserCache(Struct):
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Self | None:
-        """This user's cache, beside the nvJitLinks for trials; None where no secret can be kept."""
+        """This user's cache, beside the nvJitLinks for trials; None if no secret can be kept."""
         seal = Seal.of(environ)
         folder = os.path.dirname(Cache.of(environ).folder)
         return None if seal is None else cls(os.path.join(folder, cls.NAME), seal)
 
     def _read(self, name: str, kind: type[T]) -> T | None:
-        """Return what is kept under a name; None where it is not ours, old, or of another type."""
+        """Return what is kept under a name; None if it is not ours, old, or of another type."""
         with contextlib.suppress(OSError, msgspec.MsgspecError):
             with os.fdopen(open_regular(os.path.join(self._folder, name)), "rb") as file:
                 age = time.time() - os.fstat(file.fileno()).st_mtime

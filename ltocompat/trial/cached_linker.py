@@ -91,7 +91,7 @@ class TrialCache(UserCache):
     MOST = 4 << 20
 
     def get(self, questions: Sequence[Question]) -> list[TrialOutcome | None]:
-        """The answers that are kept; None where there is none."""
+        """The answers that are kept; None if there is none."""
         rows = self._read(_name(questions), list[TrialOutcome | None]) or [None] * len(questions)
         return [
             None if row is None else replace(row, reason=row.reason.replace(_PLACE, question.name))

@@ -16,7 +16,7 @@ _VAGUE = ("bad input", "bad ltoir", "ltoir unreadable")
 
 
 def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: SmArch) -> Reason:
-    """The reason with the one possibility that the images leave; as it is where it is not vague.
+    """The reason with the one possibility that the images leave; as it is if it is not vague.
 
     Args:
         reason: as the log was read.
@@ -44,8 +44,8 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
             sentence = f"{_name(image)} is for a different architecture than the link's {target}"
             return Reason("other architecture", sentence)
     sentence = (
-        f"{linker} can't use it: it is damaged, since by its headers it is neither newer nor for "
-        "another architecture"
+        f"{linker} can't use it: it must be damaged, since its headers show that it is neither "
+        "newer nor for another architecture"
     )
     return Reason("damaged", sentence) if looked_at else reason
 

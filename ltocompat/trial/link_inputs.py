@@ -110,7 +110,7 @@ def of_single_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
 
 
 def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
-    """The inputs of one link; none where a part of them can't be read.
+    """The inputs of one link; none if a part of them can't be read.
 
     Args:
         texts: the paths, or places in them, that ``link`` would be given.
@@ -253,7 +253,7 @@ def linkable(
 
 
 def trial_input(name: str, piece: Cut) -> TrialInput | None:
-    """A piece as the linker gets it; None where it takes no such thing.
+    """A piece as the linker gets it; None if it takes no such thing.
 
     Args:
         name: what the linker calls it in its messages.

@@ -79,7 +79,7 @@ class _Cuda:
         self.lazy = self._optional("cuModuleGetLoadingMode") == (0, _LAZY)
 
     def _optional(self, name: str, *arguments: Any) -> tuple[int, Any] | None:  # noqa: ANN401
-        """``_call`` of a function that older drivers lack; None where it is absent."""
+        """``_call`` of a function that older drivers lack; None if it is absent."""
         with contextlib.suppress(AttributeError, RuntimeError):
             return self._call(name, *arguments)
         return None

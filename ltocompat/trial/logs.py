@@ -61,7 +61,7 @@ def _texts() -> tuple[_Text, ...]:
 
 
 def first_line(log: str) -> str:
-    """The first line that says something; empty where none does."""
+    """The first line that says something; empty if none does."""
     return next((line.strip() for line in log.splitlines() if line.strip()), "")
 
 

@@ -89,7 +89,7 @@ class NvlinkServer(serving.Server):
         return None
 
     def _place_of_libnvvm(self, libraries: Sequence[str]) -> str:
-        """A folder in which nvlink finds libnvvm; empty where there is none."""
+        """A folder in which nvlink finds libnvvm; empty if there is none."""
         if not libraries:
             return ""
         nvvm = os.path.join(self._folder, f"nvvm-{os.getpid()}")

@@ -222,7 +222,7 @@ class Process:
         return self._deadline - time.monotonic()
 
     def cpu_seconds(self) -> float | None:
-        """CPU time of the child and of its forks that ended; None where the kernel doesn't say."""
+        """CPU time of the child and of its forks that ended; None if the kernel doesn't say."""
         with contextlib.suppress(OSError):
             with open(f"/proc/{self._process.pid}/stat", encoding="utf-8") as file:
                 fields = file.read().rpartition(")")[2].split()

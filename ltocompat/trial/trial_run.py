@@ -34,7 +34,7 @@ class TrialRun(Struct, eq=False):
         return cls(limits.trial_cpu_seconds, reporter(progress))
 
     def watch(self, what: str, total: int) -> Callable[[int], None] | None:
-        """Tells how many of ``total`` bytes were tried; None where nobody asks."""
+        """Tells how many of ``total`` bytes were tried; None if nobody asks."""
         progress = self.progress
         return None if progress is None else lambda done: progress(what, done, total)
 

@@ -195,7 +195,7 @@ class _Candidate(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def inputs(self) -> tuple[TrialInput, ...]:
-        """Its fatbin region, or its bare image; nothing where its bytes can't be had."""
+        """Its fatbin region, or its bare image; nothing if its bytes can't be had."""
         name = str(self.stored.place)
         if self.stored.region is not None:
             return (TrialInput(name, InputKind.FATBIN, self.stored.region.all()),)
@@ -231,7 +231,7 @@ def _linked_signature(module: Module) -> ModuleSignature | None:
 
 
 def _plan(signature: ModuleSignature, goal: _LinkJob) -> _Plan | None:
-    """How such modules are tried; None where nothing of them is linked."""
+    """How such modules are tried; None if nothing of them is linked."""
     pick = goal.pick(signature)
     if not pick.images or (goal.offline and not signature.needs_device_link):
         return None
@@ -322,7 +322,7 @@ class OneLinkTrial(Struct):
                         yield _LinkJob(tool, release, gpu.arch, target.lto)
 
     def _ask(self, job: _LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
-        """Ask one linker; None where its answer says nothing."""
+        """Ask one linker; None if its answer says nothing."""
         linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
         link = SingleLink(inputs, job.arch, job.release, job.lto)
         link = replace(link, lto=job.lto and ImageKind.LTOIR in link.kinds)

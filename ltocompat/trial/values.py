@@ -149,7 +149,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
         outcome: the outcome.
         step: the last call; after a failure, the call that failed.
         code: what that call returned (0 is success); None of a crash.
-        code_name: the code's name in the version that gave it, None where our table has none.
+        code_name: the code's name in the version that gave it, None if our table has none.
         log: the library's logs and what it printed, cut to ``TrialLimits.log_bytes``.
         signal: of a crash, the signal's name (``SIGSEGV``), None when the process just ended.
         exit_status: of a crash without a signal, the status that the process ended with.
@@ -159,7 +159,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
         note: what a process that had served other requests answered, where it was not the same.
         sandbox: the mechanisms that confined the process.
         cpu_seconds: of a process that used up all the CPU time that a request gets: so much it was;
-            None where it had less.
+            None if it had less.
     """
 
     PLACE: ClassVar[str] = "step"
@@ -192,7 +192,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
         if rows[0] == rows[1]:
             return replace(second, confirmed=True)
         what = self.code_name or self.signal or self.code or self.exit_status
-        note = f"a process that had served other requests answered: {self.outcome} ({what})"
+        note = f"a process that had made other trials before answered: {self.outcome} ({what})"
         return replace(second, note=note)
 
     @property

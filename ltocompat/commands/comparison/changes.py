@@ -18,7 +18,7 @@ _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def metadata_moves(old: Metadata | None, new: Metadata | None) -> Iterator[Change]:
-    """Changes of version, name, tags and requirements; none where a side has no metadata."""
+    """Changes of version, name, tags and requirements; none if a side has no metadata."""
     if old is None or new is None:
         return
     for kind, before, after in (

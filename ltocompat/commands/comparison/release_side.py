@@ -47,7 +47,7 @@ _LOCAL = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_")
 _LOCAL_END = re.compile(r"(_cu_)[0-9a-f]{8}(?:_\d{1,9})?")
 
 Values = dict[str, Location]
-"""Distinct values, each with the place of the first image that has it."""
+"""Distinct values, each with the place of the first image that has the value."""
 
 
 class File(Struct):
@@ -92,7 +92,7 @@ class Side:
         path: as the caller gave it.
         saved: it comes from an earlier inspection.
         files: its files by their labels.
-        sizes: bytes of each file that was read; None where nothing tells.
+        sizes: bytes of each file that was read; None if nothing tells.
         modules: number of modules.
         images: number of images.
         skipped: how many places were not read.

@@ -27,7 +27,7 @@ _NONE_KNOWN = "none that is known"
 
 
 _Imports = tuple[Release | None, Release | None]
-"""The minimum nvJitLink that has all names which the host code of each side imports, if any."""
+"""The minimum nvJitLink that exports all names that the host code of each side imports, if any."""
 
 
 def floor_moves(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
@@ -80,7 +80,7 @@ def _release(release: Release | None) -> tuple[str] | None:
 
 
 def linker_text(code: Required | DiffSummary) -> tuple[str, ...] | None:
-    """The nvJitLink that code needs: possibly and surely; None where it needs none."""
+    """The nvJitLink that code needs: possibly and surely; None if it needs none."""
     floor = code.nvjitlink
     if floor is None:
         return (_NONE_KNOWN,) if code.nvjitlink_beyond else None
@@ -95,7 +95,7 @@ class _Floor(Struct, Generic[VersionT], frozen=True):
 
     Attributes:
         used: there is such code.
-        version: None where no floor is known.
+        version: None if no floor is known.
         beyond: no known version is enough.
         beyond_text: how that is said.
     """

@@ -27,7 +27,7 @@ from ltocompat.targets.writing import toml_value
 
 _NAME = "oldest"
 DAYS = 90
-"""How long what is wrong today is ignored."""
+"""Days for which today's findings are ignored."""
 
 
 class IgnoredFinding(Struct, frozen=True, order=True):
@@ -37,7 +37,7 @@ class IgnoredFinding(Struct, frozen=True, order=True):
         rule: ID of their rule.
         path: pattern of their place.
         about: pattern of their subject.
-        route: how their modules get onto a GPU; empty where they have one way only.
+        route: how their modules get onto a GPU; empty if they have one way only.
         target: name of the deploy target.
         gpus: where, as extents name GPUs.
         extent: how bad they are.
@@ -61,7 +61,7 @@ class IgnoredFinding(Struct, frozen=True, order=True):
 
     def lines(self, expires: dt.date) -> Iterator[str]:
         """The tables that ignore just these: one for each verdict and number of modules."""
-        reason = f"there when the policy was written: {self.message}"
+        reason = f"already present when the policy was written: {self.message}"
         gpus = [] if self.gpus == (ANY_GPU,) else list(self.gpus)
         # One exception can't be for code that needs a version and for code that needs none.
         alike = grouped(
@@ -118,7 +118,7 @@ class DraftTarget(Struct, frozen=True):
 
     Attributes:
         driver: the minimum driver; without device code there is no target.
-        nvjitlink: the minimum nvJitLink; None where nothing is linked.
+        nvjitlink: the minimum nvJitLink; None if nothing is linked.
         system: the operating system, where it is not Linux on x86-64.
         gpus: architectures that all of them serve.
         trial: nvJitLinks are asked.
@@ -176,7 +176,7 @@ class DraftTarget(Struct, frozen=True):
 
 def _example(expires: dt.date) -> Sequence[str]:
     return (
-        "# [[audit.ignore]]  # a finding that does not count until its last day",
+        "# [[audit.ignore]]  # an exception: the finding does not count until this date",
         '# rule = "PTX-06"',
         '# path = "libx*.so"',
         '# reason = "why it does no harm"',

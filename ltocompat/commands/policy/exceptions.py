@@ -30,8 +30,8 @@ def read_exceptions(
             found = _exception(file, f"audit.{kind}[{number}]", table)
             if found.expires is not None and found.expires < today:
                 raise UsageError(
-                    f"{file.path}: {found} expired on {found.expires}; its reason was: "
-                    f"{found.reason}: fix the finding and delete the exception, or extend it"
+                    f"{file.path}: {found} expired on {found.expires}; fix the finding and delete "
+                    f"the exception, or extend it (its reason: {found.reason})"
                 )
             yield found
 

@@ -20,7 +20,7 @@ from ltocompat.rules.builtin_rules import BYTES_UNREAD
 from ltocompat.targets.versions.comparisons import trimmed
 
 ANY_GPU = "any"
-"""Stands for the GPU where a finding holds on each of them alike."""
+"""Stands for the GPU if a finding is the same on every GPU."""
 
 _VERSIONED = re.compile(r"(.*\S) ([0-9]{1,9}(?:\.[0-9]{1,9})*)", re.DOTALL)
 
@@ -54,7 +54,7 @@ class ExtentPart(Struct, frozen=True, order=True):
 
 
 FindingExtent = tuple[ExtentPart, ...]
-"""All that findings of one key come to on one GPU; empty where there are none."""
+"""The findings of one key on one GPU, added up; empty if there are none."""
 
 
 def no_worse(now: FindingExtent, then: FindingExtent) -> bool:

@@ -68,7 +68,7 @@ class FindingKey(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it is, as a policy may name it: ``nvidia-cusparse::nvidia/lib/libcusparse.so``."""
+        """Its location, as a policy may name it: ``nvidia-cusparse::nvidia/lib/libcusparse.so``."""
         return "::".join(filter(None, (self.distribution, self.member)))
 
 

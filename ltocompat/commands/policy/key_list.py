@@ -215,7 +215,7 @@ class PolicyKey(Struct, frozen=True):
     Attributes:
         name: as it is written.
         example: a value, as TOML.
-        default: what holds without it; empty where it must be there.
+        default: what holds without it; empty if it must be there.
         text: what it is for, in a sentence or two: what the docstring of its table says.
         words: all values that it takes, where they are few.
     """
@@ -263,10 +263,10 @@ TARGET_FREE = (
     *("require-gpus", "require-archs", "least-driver", "max-bytes", "max-member-bytes"),
     *("no-device-code", "provided-by", "variants", "ignore", "allow"),
 )
-"""Keys of the audit that ask something wherever an artifact goes: a policy of them alone works."""
+"""Keys of the audit that need no target: a policy can have these alone."""
 
 EXCEPTIONS = ("ignore", "allow")
-"""Tables that an audit may have several of."""
+"""Tables of which an audit may have several."""
 
 
 def schema() -> dict[str, Any]:

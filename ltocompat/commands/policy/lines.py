@@ -11,7 +11,7 @@ from ltocompat.targets.text_file import read_text
 
 
 def policy_lines(policy: Policy) -> PolicyLines | None:
-    """Where the targets of a policy stand in its file; None where that can't be read any more."""
+    """Where the targets of a policy stand in its file; None if that can't be read any more."""
     try:
         text = read_text(policy.source)
     except UsageError:

@@ -206,7 +206,7 @@ def _too_large(policy: Policy, key: str, size: int, most: int, remedy: str) -> P
 
 
 def _largest_member(path: str) -> ZipMember | None:
-    """The largest file inside of a zip, by its directory; None where that can't be read."""
+    """The largest file inside of a zip, by its directory; None if that can't be read."""
     with open(path, "rb") as file:
         members = zip_members(ByteView(FileSource(file.fileno())), Budget())
     return max(members or (), key=lambda member: member.size, default=None)

@@ -33,7 +33,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
 
     @property
     def extent(self) -> FindingExtent:
-        """The most that it forgives."""
+        """The largest extent that it allows."""
         return tuple(ExtentPart(self.verdict, self.modules, asked) for asked in self.asks)
 
     @property
@@ -70,7 +70,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
         if others:
             return f"there is {truncate_list(others, _MOST_NAMED)}"
-        unread = "some of its modules show no kernels, or not all of them"
+        unread = "the kernels of some of its modules are unknown"
         return "" if finding.all_kernels else unread
 
     def __str__(self) -> str:
@@ -139,4 +139,4 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
 
 
 NO_POLICY = Policy(source="", targets=())
-"""Where a project says nothing, packages are held to what their own metadata promise."""
+"""Without a policy, packages are compared with their own metadata."""

@@ -157,8 +157,8 @@ class Known(NamedTuple):
     """A distribution as it was when it was surveyed.
 
     Attributes:
-        sha256: of its file; None where it was never read whole.
-        size: bytes of its file; None where nothing said so.
+        sha256: of its file; None if it was never read whole.
+        size: bytes of its file; None if nothing said so.
     """
 
     sha256: str | None
@@ -340,7 +340,7 @@ def _parts(folder: Folder, *prefixes: str) -> list[str]:
 
 
 def _manifest(folder: Folder) -> Manifest | None:
-    """The manifest; None where there is none.
+    """The manifest; None if there is none.
 
     Raises:
         UnreadableInput: it is not a manifest, or not one of this version.

@@ -16,8 +16,8 @@ class Distribution(Struct, frozen=True, kw_only=True):
         source: its path or address.
         filename: name of the file.
         index: the index that it comes from; None for a file of a folder.
-        project: normalized name; None where nothing names it.
-        version: as written; None where nothing names it.
+        project: normalized name; None if nothing names it.
+        version: as written; None if nothing names it.
         tags: of the file name.
         platforms: those of the tags.
         requires_python: as the index says it.
@@ -27,7 +27,7 @@ class Distribution(Struct, frozen=True, kw_only=True):
         size: bytes, as the index says it.
         sha256: as the index says it, or as it was measured.
         has_metadata: METADATA can be fetched by itself (PEP 658).
-        metadata_sha256: of that; None where nothing says it.
+        metadata_sha256: of that; None if nothing says it.
     """
 
     source: str
@@ -59,10 +59,10 @@ class Measures(Struct, frozen=True, kw_only=True):
         surveyed: when it ended.
         seconds: wall-clock time.
         cpu_seconds: processor time.
-        peak_memory: largest resident memory of the process so far, bytes; 0 where not known.
+        peak_memory: largest resident memory of the process so far, bytes; 0 if not known.
         bytes_fetched: bytes that came over the network.
         requests: requests that were sent.
-        looked_at: ``whole`` or ``members``; None where nothing was.
+        looked_at: ``whole`` or ``members``; None if nothing was.
     """
 
     surveyed: datetime

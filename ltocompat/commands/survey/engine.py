@@ -32,7 +32,7 @@ _CONNECT_SECONDS = 30
 
 
 Engine = Callable[[Iterable[Distribution], TaskOptions], Generator[Surveyed, None, None]]
-"""Does tasks: the rows of each, in the order that they are done; not all are taken ahead."""
+"""Runs tasks: yields the rows of each, in the order of completion; takes only a few ahead."""
 
 
 def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) -> Engine:

@@ -23,7 +23,7 @@ _MOST_DIRECTORY = 64 * MIB
 def fetch_members(
     url: str, file: io.FileIO, http: Http, budget: Budget, traffic: Traffic
 ) -> list[ZipMember] | None:
-    """The members of a zip of which the end is fetched; None where only the whole would tell.
+    """The members of a zip of which the end is fetched; None if only the whole would tell.
 
     Args:
         url: of the zip.
@@ -57,7 +57,7 @@ def fetch_members(
 def fetch_metadata(
     distribution: Distribution, http: Http, budget: Budget, traffic: Traffic
 ) -> Package | None:
-    """METADATA of a wheel that is not fetched (PEP 658); None where the index has it not.
+    """METADATA of a wheel that is not fetched (PEP 658); None if the index has it not.
 
     Raises:
         FetchFailed: it can't be had, or has another sum than the index says.

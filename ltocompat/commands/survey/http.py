@@ -129,8 +129,8 @@ class Http:
             traffic: is added to.
 
         Returns:
-            The bytes; None where the server gives none in parts, or broke off. Of an answer with
-            the whole file nothing is read.
+            The bytes; None if the server gives none in parts, or broke off. Of an answer with the
+            whole file nothing is read.
 
         Raises:
             FetchFailed: the server can't be reached, or has no such file.
@@ -155,7 +155,7 @@ class Http:
         Args:
             url: where.
             file: is written from its beginning.
-            sha256: that it has to have; None where nobody knows.
+            sha256: that it has to have; None if nobody knows.
             most: bytes; a longer file is an error.
             traffic: is added to.
 
@@ -316,7 +316,7 @@ class _Cut(FetchFailed):
     """A body broke off.
 
     Attributes:
-        etag: what the bytes are of that came; None where nothing tells.
+        etag: what the bytes are of that came; None if nothing tells.
     """
 
     etag: str | None = None
@@ -334,7 +334,7 @@ _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 
 def _content_range(headers: Mapping[str, str]) -> tuple[int, int, int] | None:
-    """First byte, last byte and size of ``bytes 0-99/1000``; None where that is not said so."""
+    """First byte, last byte and size of ``bytes 0-99/1000``; None if that is not said so."""
     found = _RANGE.fullmatch(headers.get("Content-Range", ""))
     if found is None:
         return None

@@ -14,7 +14,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, GIB, Limits
 from ltocompat.model.words import bytes_of
 
 LIMIT_BYTES = 8 * GIB
-"""Bytes of one distribution, where nobody says otherwise."""
+"""Default limit for the bytes of one distribution."""
 
 
 _SHARD = re.compile("([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")

@@ -64,7 +64,7 @@ class Releases:
             system: where it has to run: Linux on that processor.
 
         Returns:
-            Its version; empty where the dataset has none.
+            Its version; empty if the dataset has none.
 
         Raises:
             UnreadableInput: the dataset can't be read.
@@ -85,7 +85,7 @@ class Releases:
         return str(max(found, default=""))
 
     def needs(self, package: Package, system: System) -> Required | None:
-        """The needs of all files of a release for Linux; None where the dataset has none.
+        """The needs of all files of a release for Linux; None if the dataset has none.
 
         Args:
             package: its name and version.

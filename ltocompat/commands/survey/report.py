@@ -37,7 +37,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules.builtin_rules import BYTES_UNREAD, OLD_LINKER_ADMITTED
 
 MOST_ROWS = 500
-"""Rows behind an answer that are shown."""
+"""Number of rows shown for an answer."""
 
 _SETTINGS = {"memory_limit": "512MB", "threads": 2}
 _BYTES = ("could be saved", "device code", "host debug", "package")

@@ -83,7 +83,7 @@ class Folder:
         return "/".join((self._root, *names))
 
     def read(self, name: str) -> bytes | None:
-        """The first mebibyte of a file; None where there is none."""
+        """The first mebibyte of a file; None if there is none."""
         try:
             data: bytes = self.files.cat_file(self.path(name), end=MIB)
         except FileNotFoundError:
@@ -91,7 +91,7 @@ class Folder:
         return data
 
     def names(self, *folders: str) -> list[str]:
-        """The names of what lies in a folder of it; none where there is no such folder."""
+        """The names of what lies in a folder of it; none if there is no such folder."""
         try:
             self.files.invalidate_cache(self.path(*folders))
             found = self.files.ls(self.path(*folders), detail=False)

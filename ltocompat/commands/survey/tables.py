@@ -21,7 +21,7 @@ from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import Count
 
 SCHEMA_VERSION = 1
-"""Counts up where a column changes its meaning or goes; a new column leaves it as it is."""
+"""Rises if a column changes its meaning or is removed; a new column doesn't change it."""
 
 MEASURED = ("bytes_fetched", "requests", "seconds", "cpu_seconds", "peak_memory", "surveyed")
 """Columns that two runs over the same packages may fill differently."""
@@ -232,4 +232,4 @@ class Surveyed(Struct, frozen=True, kw_only=True, gc=False):
 TABLES: dict[str, type[Row]] = {
     name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Surveyed).items()
 }
-"""Names of the tables, and of their folders -> what a row of it is."""
+"""Names of the tables and their folders -> the type of a row."""

@@ -161,7 +161,7 @@ def _unnamed_file() -> Iterator[io.FileIO]:
     """A file that no folder lists: nothing is left of it when the process is killed."""
     with tempfile.TemporaryFile(buffering=0) as file:
         if not isinstance(file, io.FileIO):  # Windows wraps it
-            raise LtocompatError("downloads need a system that supports files without a name")
+            raise LtocompatError("downloads need a system that supports unnamed temporary files")
         yield file
 
 
@@ -170,7 +170,7 @@ _http = functools.cache(Http)
 
 
 def _peak_memory() -> int:
-    """The largest resident memory of this process so far, bytes; 0 where nothing tells."""
+    """The largest resident memory of this process so far, bytes; 0 if nothing tells."""
     try:
         import resource
     except ImportError:  # Windows

@@ -130,7 +130,7 @@ def _header(view: ByteView, position: int, names: bytes, budget: Budget) -> tupl
 
 
 def _furthest_member(index: ByteView, number: str) -> int:
-    """The largest offset in an index of symbols; 0 where it has none."""
+    """The largest offset in an index of symbols; 0 if it has none."""
     width = struct.calcsize(number)
     data = index.peek(0, _INDEX_BYTES)
     end = min(int.from_bytes(data[:width], "big") + 1, len(data) // width) * width
@@ -140,7 +140,7 @@ def _furthest_member(index: ByteView, number: str) -> int:
 def _long_name(names: bytes, offset: int) -> str:
     """A name from the table: ended by a slash and a line feed (GNU) or by NUL (COFF)."""
     if offset >= len(names):
-        raise Malformed(f"a member's name is at {offset} of a name table of {len(names)} bytes")
+        raise Malformed(f"a member's name is at {offset}, after the {len(names)} bytes of names")
     raw = names[offset : offset + 4096].partition(b"\n")[0].partition(b"\0")[0]
     return raw.removesuffix(b"/").decode("utf-8", "surrogateescape")
 

@@ -60,8 +60,8 @@ class Layer(Struct, frozen=True):
 
     Attributes:
         name: its name in the archive.
-        view: its bytes; None where the archive lacks them.
-        history: the line that made it; empty where the config says none.
+        view: its bytes; None if the archive lacks them.
+        history: the line that made it; empty if the config says none.
     """
 
     name: str
@@ -152,7 +152,7 @@ class _Archive:
             name = _path(found.place.innermost)
             before = self.files.get(name)
             if before is not None and self._sum(before) != self._sum(found.view):
-                reason = f"it is there twice, with different bytes; the last one is read; {_FETCH}"
+                reason = f"the image has it twice, with different bytes; the last is read; {_FETCH}"
                 self.problems.append(Skipped(found.place, reason))
             self.files[name] = found.view
         self.files |= {name: self.files[to] for name, to in links.items() if to in self.files}
@@ -249,7 +249,7 @@ _SHELL = re.compile(
 
 
 def _histories(config: dict[str, Any], number: int) -> list[str]:
-    """The line of a Dockerfile that made each layer; none where they are not as many."""
+    """The line of a Dockerfile that made each layer; none if they are not as many."""
     lines = [
         str(each.get("created_by", ""))
         for each in _objects(config, "history")
@@ -274,7 +274,7 @@ def _blob(described: object) -> str:
 
 
 def platform_of(value: object) -> str:
-    """``linux/arm64`` or ``linux/arm/v7`` of a platform or config; empty where it names none."""
+    """``linux/arm64`` or ``linux/arm/v7`` of a platform or config; empty if it names none."""
     if not isinstance(value, dict):
         return ""
     return "/".join(str(value[key]) for key in ("os", "architecture", "variant") if value.get(key))
@@ -330,7 +330,7 @@ def _false_digest(layer: Layer, place: Location, budget: Budget) -> Iterator[Ski
         return
     found = digest_of(chunks(view, 0, view.size, budget)).hex()
     if found != match[1]:
-        yield Skipped(place, f"its bytes have the digest {found}; {_FETCH}")
+        yield Skipped(place, f"its bytes have a different digest, {found}; {_FETCH}")
 
 
 class _Shown(Struct):

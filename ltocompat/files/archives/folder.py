@@ -80,7 +80,7 @@ _PROBES = ("CompilerId", "CMakeScratch", "CMakeTmp", "TryCompile", "ShowIncludes
 DIST_INFO = ".dist-info"
 CONDA_META = "conda-meta"
 MOST_RECORD = 16 * MIB
-"""Bytes of RECORD that are read; that of the largest packages has a few MB."""
+"""Bytes of RECORD that are read; the RECORD of the largest packages has a few MB."""
 
 
 def sites_of(folder: str) -> tuple[str, ...]:

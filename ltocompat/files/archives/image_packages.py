@@ -33,7 +33,7 @@ _FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(?:[0-9
 _OF_DPKG = re.compile(r"^Package: (\S+)\n(?:(?!Package:).+\n)*?Version: (\S+)", re.MULTILINE)
 _OF_APK = re.compile(r"^([PVFR]):(.+)", re.MULTILINE)
 _OTHERS = re.compile(r"\.(?:pyc|pyi|h|hpp|hh|cuh|inl|txt|md|html|js|gz|mo)$|/share/", re.IGNORECASE)
-"""Files that hold no code, which are most of them."""
+"""Files without code, which are most files."""
 
 
 def packages_listed(

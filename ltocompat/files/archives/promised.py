@@ -170,7 +170,7 @@ _PROMISES = (
 def broken_promise(
     name: str, view: ByteView, budget: Budget, *, typed: bool, inside: bool = False
 ) -> str | None:
-    """Say how a file breaks the promise of its name, and what to do; None where nothing is wrong.
+    """Say how a file breaks the promise of its name, and what to do; None if nothing is wrong.
 
     Args:
         name: of the file.

@@ -56,12 +56,12 @@ class RpmHeader(Struct, frozen=True):
     store: bytes
 
     def texts(self, tag: int) -> list[str]:
-        """The texts of a tag; none where the header lacks it."""
+        """The texts of a tag; none if the header lacks it."""
         data, count = self._values(tag, _STRINGS)
         return [part.decode("utf-8", "replace") for part in data.split(b"\0", count)[:count]]
 
     def numbers(self, tag: int) -> list[int]:
-        """The numbers of a tag; none where the header lacks it."""
+        """The numbers of a tag; none if the header lacks it."""
         data, count = self._values(tag, [_NUMBERS])
         return [number for (number,) in _NUMBER.iter_unpack(data[: 4 * min(count, len(data) // 4)])]
 

@@ -139,7 +139,7 @@ class MemberCache(Struct):
                 self._views[place] = view
 
     def around(self, place: Location) -> tuple[Location, ByteView] | None:
-        """The kept member or source that a place is, or lies in; None where none was kept."""
+        """The kept member or source that a place is, or lies in; None if none was kept."""
         for depth in range(len(place.members), 0, -1):
             at = Location(place.path, place.members[:depth])
             if at in self._views:

@@ -74,7 +74,7 @@ class ZipEntry(Struct, frozen=True):
 
     Attributes:
         method: number of the compression method.
-        mode: of a Unix file, 0 where none is known.
+        mode: of a Unix file, 0 if none is known.
     """
 
     raw_name: bytes

@@ -32,8 +32,8 @@ class StoredModule(Struct, frozen=True):
     """A module as it lies in the file: its place, section, registration and stored images.
 
     ``region`` is all of its fatbin region, None around an image that has none. ``size`` is what its
-    regions take in the file, headers, padding and prelinked ones included (bytes); None where there
-    is not a region, or only a part of one was asked for.
+    regions take in the file, headers, padding and prelinked ones included (bytes); None if there is
+    not a region, or only a part of one was asked for.
     """
 
     place: Location

@@ -87,7 +87,7 @@ class Cubin(Struct, frozen=True):
         Args:
             view: bytes from the start of the cubin, which may go on behind it.
             budget: account of the file that it belongs to.
-            size: bytes of the whole cubin, padding included; None where they are not known.
+            size: bytes of the whole cubin, padding included; None if they are not known.
 
         Raises:
             Malformed: the header or the section table does not fit into the bytes.
@@ -200,7 +200,7 @@ def kernel_names(
     Args:
         view: the cubin.
         budget: account of the file that it belongs to.
-        size: bytes of the whole cubin, padding included; None where they are not known.
+        size: bytes of the whole cubin, padding included; None if they are not known.
         first: the first of them alone; all tables of symbols are read as far as they reach.
 
     Raises:

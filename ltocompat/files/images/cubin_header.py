@@ -104,7 +104,7 @@ class CubinHeader(Struct, frozen=True):
         note_index: number of the section that notes the architectures (generation 2), at most 255;
             0 in generation 1.
         extent: size in bytes up to the end of the section and program header tables.
-        problem: why it is unlike the header of every writer, None where it is not.
+        problem: why it is unlike the header of every writer, None if it is not.
     """
 
     generation: int
@@ -124,7 +124,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
 
     Args:
         head: the first bytes of a cubin.
-        size: bytes of the whole cubin, padding included; None where they are not known.
+        size: bytes of the whole cubin, padding included; None if they are not known.
 
     Raises:
         Malformed: these are no bytes of a cubin.
@@ -168,8 +168,8 @@ def _end(fields: _Fields, size: int | None) -> str | None:
     end = fields.tables_end
     if not 0 <= size - end < _ALIGNMENT:
         return (
-            f"by the cubin's ELF header, its tables end at byte {end}, but the cubin ends at byte "
-            f"{size}"
+            f"the cubin's ELF header says that its tables end at byte {end}, but the cubin ends "
+            f"at byte {size}"
         )
     return None
 

@@ -228,7 +228,7 @@ def first_kernel(text: bytes, budget: Budget) -> tuple[str | None, bool]:
 
 
 def _entries(text: bytes, budget: Budget) -> list[re.Match[bytes]] | None:
-    """The ``.entry`` outside of comments; None where only a text without comments tells."""
+    """The ``.entry`` outside of comments; None if only a text without comments tells."""
     if contains(b"/*", text):
         return None
     found = [*_candidates(text, budget)]
@@ -254,7 +254,7 @@ def _candidates(text: bytes, budget: Budget) -> Iterator[re.Match[bytes] | None]
 
 
 def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]], budget: Budget) -> bool | None:
-    """As ``only_empty_kernels``, by the bytes behind each name; None where these don't tell."""
+    """As ``only_empty_kernels``, by the bytes behind each name; None if these don't tell."""
     for entry in budget.timed(entries, slow=True):
         lines = text[entry.end() : entry.end() + _BODY].rpartition(b"\n")[0]
         body = without_comments(lines, budget)

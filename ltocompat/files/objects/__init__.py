@@ -41,7 +41,7 @@ def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
 
 
 def structure_of(view: ByteView, budget: Budget) -> ObjectReader | None:
-    """The structure as the reader of its format has it; None where there is no such reader.
+    """The structure as the reader of its format has it; None if there is no such reader.
 
     Raises:
         Malformed: its headers contradict themselves.

@@ -268,6 +268,6 @@ class CoffHost(ObjectReader):
 
 
 def read_coff(view: ByteView, budget: Budget) -> CoffHost | None:
-    """A COFF object; None where the header isn't one beyond doubt."""
+    """A COFF object; None if the header isn't one beyond doubt."""
     header = _header(view)
     return CoffHost(view, budget, header) if header else None

@@ -112,7 +112,7 @@ class ElfTables(Struct):
         return None if address is None else self.offset_of(address)
 
     def texts(self, wanted: Tag) -> Iterator[str]:
-        """The strings of such dynamic tags; empty where they are in no table of strings."""
+        """The strings of such dynamic tags; empty if they are in no table of strings."""
         offsets = [value for tag, value in self.dynamic if tag == wanted]
         if not offsets:
             return

@@ -64,7 +64,7 @@ class SymbolTable(Struct, frozen=True):
         return Symbol(name, info >> 4, info & 15, section, value, size)
 
     def at(self, index: int) -> Symbol | None:
-        """Symbol ``index``, None where the table is shorter."""
+        """Symbol ``index``, None if the table is shorter."""
         entry = self.layout.size
         if not 0 <= index < self.size // entry:
             return None

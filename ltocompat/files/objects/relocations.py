@@ -67,7 +67,7 @@ class RelocationTable(Struct, frozen=True):
 class Relocation(Struct, frozen=True):
     """One relocation: where it writes, its type, the symbol's index, and the addend.
 
-    The addend is None where the format keeps it in the place that is written (REL, RELR); type 0
+    The addend is None if the format keeps it in the place that is written (REL, RELR); type 0
     stands for RELR, which has only relative relocations.
     """
 

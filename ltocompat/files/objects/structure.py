@@ -142,11 +142,11 @@ OF_LIBRT = re.compile(
     r"|mq_(?:close|getattr|notify|open|receive|send|setattr|timedreceive|timedsend|unlink)"
     r"|shm_(?:open|unlink)|timer_(?:create|delete|getoverrun|gettime|settime)"
 )
-"""The names that librt alone had before glibc 2.34, when libc got them (rt/Versions of 2.33)."""
+"""Names that librt exported before glibc 2.34, and libc since (rt/Versions of 2.33)."""
 
 
 DELAYED = "delay-load import table"
-"""The evidence for a library that a PE image loads when it calls it first, not before."""
+"""The evidence for a library that a PE image loads at its first call (delay load)."""
 
 
 class Needed(Struct, frozen=True):
@@ -205,7 +205,7 @@ class ObjectReader(ABC):
         own_name: the file name that a library gives itself (DT_SONAME, PE export directory).
         runpath: folders that the loader looks into first, as written.
         signed: it holds a signature of its own bytes (Authenticode).
-        checksum_at: offset of a sum of all its bytes that is not zero (PE); None where none is.
+        checksum_at: offset of a sum of all its bytes that is not zero (PE); None if none is.
     """
 
     format: ClassVar[str]
@@ -242,7 +242,7 @@ class ObjectReader(ABC):
 
     @abstractmethod
     def offset_of(self, address: int) -> int | None:
-        """File offset of the byte at an address, None where the file has none."""
+        """File offset of the byte at an address, None if the file has none."""
 
     def needed(self) -> list[Needed]:
         """Libraries that the loader brings."""

@@ -52,7 +52,7 @@ class _Wrapper(Struct, frozen=True):
 
     Attributes:
         version: 1, or 2 for the result of a device link.
-        region: file offset of its region, None where the region lies outside of this file.
+        region: file offset of its region, None if the region lies outside of this file.
         array: address of its array of prelinked regions, None in version 1.
     """
 
@@ -81,7 +81,7 @@ def _prelinked_regions(host: ObjectReader, wrappers: list[_Wrapper]) -> dict[int
 def _by_module_ids(
     host: ObjectReader, linked: list[_Wrapper], regions: list[int]
 ) -> dict[int, tuple[int, ...]]:
-    """Several device links in one file: told apart by the module ids; empty where they disagree."""
+    """Several device links in one file: told apart by the module ids; empty if they disagree."""
     texts = _module_ids(host)
     ids = [text for text in texts if not text.startswith(_DEFINITION)]
     if len(ids) != len(regions) or len(set(ids)) != len(ids):

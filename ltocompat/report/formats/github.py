@@ -103,7 +103,7 @@ def summary(report: FindingReport[Any], records: Iterable[Any], options: Options
 
 
 def append_summary(text: str, environ: Mapping[str, str]) -> None:
-    """Append to the file that the environment names; nothing where it names none.
+    """Append to the file that the environment names; nothing if it names none.
 
     Raises:
         UsageError: the file can't be written.

@@ -195,7 +195,7 @@ def _image_row(image: Image, registered: bool | None) -> Row:  # noqa: FBT001 - 
 
 
 def _artifact(closing: Artifact | None, fold: _Fold, options: Options) -> Iterator[Block]:
-    """The blocks about one artifact; ``closing`` is None where reading broke off."""
+    """The blocks about one artifact; ``closing`` is None if reading broke off."""
     heading = _heading(closing, fold)
     summary = fold.summary
     yield Paragraph(heading) if options.images and summary.images else Heading(heading)
@@ -319,7 +319,7 @@ class _Held(Struct):
             self.members.add(project(v1.Member, record))
 
     def end(self, closing: Artifact | None) -> str:
-        """The text after the modules; ``closing`` is None where reading broke off."""
+        """The text after the modules; ``closing`` is None if reading broke off."""
         from ltocompat.model.records_v1 import inspect as v1
         from ltocompat.report.formats.jsonstream import members_after
 

@@ -119,7 +119,7 @@ def _together(lines: Iterable[PasteLine]) -> Iterator[PasteLine | str]:
         least, *_, line = max(alike, key=lambda each: _numbers(each[0]))
         _, end, below, other = min(alike, key=lambda each: _numbers(each[2]) or (math.inf,))
         if below and _numbers(least) >= _numbers(below):
-            yield f"{line.text} and {other.text} exclude each other: no environment has both"
+            yield f"{line.text} and {other.text} exclude each other: no environment can have both"
         else:
             yield replace(line, text=f"{name}{least}{end}{below}", note=_notes(line, alike))
 
@@ -268,7 +268,7 @@ def _links(required: Required, known: Sequence[Service]) -> str:
 
 
 def _linkers_of(service: Service, floor: LinkerFloor) -> str:
-    """Those that a GPU asks for beside that of the artifact; empty where it asks no other."""
+    """Those that a GPU asks for beside that of the artifact; empty if it asks no other."""
     if service.unlinked:
         return "none known"
     first, last = service.nvjitlink, service.last_nvjitlink

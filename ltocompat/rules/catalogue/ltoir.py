@@ -246,7 +246,7 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
 
 
 def _taken_beside_ltoir(link: Link) -> Constraint | None:
-    """Which nvJitLink takes the kernels beside LTO-IR; None where every one does, or none is there.
+    """Which nvJitLink takes the kernels beside LTO-IR; None if every one does, or none is there.
 
     The first takes all that is not LTO-IR as soon as LTO-IR calls any of it, or it calls LTO-IR.
     """

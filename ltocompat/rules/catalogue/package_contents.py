@@ -301,7 +301,7 @@ def _runpath_problem(
 
 
 def _way_to(folder: str, here: str) -> str | None:
-    """The element of RUNPATH for a folder; None where the way depends on the installation."""
+    """The element of RUNPATH for a folder; None if the way depends on the installation."""
     if here.startswith(("/", "..")) or ".data/" in f"{here}/":  # a program in bin
         return None
     way = posixpath.relpath(folder, here or ".")
@@ -495,7 +495,7 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
 
 
 def _declared_major(shipped: Shipped) -> tuple[int | None, str]:
-    """The one major of CUDA that a package is for, and what says so; None where none is."""
+    """The one major of CUDA that a package is for, and what says so; None if none is."""
     package = shipped.package
     major, text = _major_in_name(package)
     if major is not None:

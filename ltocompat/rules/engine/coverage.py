@@ -134,12 +134,12 @@ class Kernels:
 
     @classmethod
     def of(cls, summary: ArtifactSummary, engine: Engine) -> Kernels | None:
-        """Return those of an artifact; None where nobody read them."""
+        """Return those of an artifact; None if nobody read them."""
         read = not summary.single_link and any(group.kernels for group in summary.groups)
         return cls(summary.groups, engine) if read else None
 
     def on(self, judged: Sequence[GroupVerdict], gpu: Gpu | None) -> KernelCoverage | None:
-        """Return the kernels that a GPU loses; None where it loses none, or has none.
+        """Return the kernels that a GPU loses; None if it loses none, or has none.
 
         Args:
             judged: the modules, in their order, with their verdicts.
@@ -312,7 +312,7 @@ def names_of(group: ModuleGroup) -> frozenset[str]:
 
 
 def _names_by_image(group: ModuleGroup) -> Sequence[frozenset[str]]:
-    """The kernels of each image; none where all images have the same."""
+    """The kernels of each image; none if all images have the same."""
     count = len(group.signature.images) if any(group.by_image) else 0
     rows = [*zip(group.kernels, group.by_image, strict=False)]
     lists = [[tuple(r[n]) if len(r) == count else k for k, r in rows] for n in range(count)]

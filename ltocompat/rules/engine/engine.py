@@ -54,7 +54,7 @@ class Engine:
         Args:
             signature: the module.
             aim: the GPU that it is linked for.
-            linker: the traits of the linker; None where it is not known.
+            linker: the traits of the linker; None if it is not known.
             offline: it is nvlink.
         """
         seen = None if linker is None else self._seen_by(linker, signature)
@@ -71,7 +71,7 @@ class Case(Struct, frozen=True):
     Attributes:
         engine: the memory of judging.
         target: where it is going, with one version of each part at most.
-        gpu: one of its GPUs; None where it names none.
+        gpu: one of its GPUs; None if it names none.
     """
 
     engine: Engine

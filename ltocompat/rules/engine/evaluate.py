@@ -23,8 +23,8 @@ class Ruling(Struct, frozen=True, cache_hash=True, gc=False):
 
     Attributes:
         requirement: the requirement.
-        verdict: None where the target says nothing of its component.
-        message: one sentence; empty where all is well and nothing is to be noted.
+        verdict: None if the target says nothing of its component.
+        message: one sentence; empty if all is well and nothing is to be noted.
         headline: the same in a few words, with the values.
     """
 
@@ -53,7 +53,7 @@ def evaluate(requirement: Requirement, values: Values, *, offline: bool = False)
 
 
 def verdict_on(requirement: Requirement, values: Values) -> Verdict | None:
-    """The verdict on a requirement on a target; None where that says nothing of its component."""
+    """The verdict on a requirement on a target; None if that says nothing of its component."""
     component = requirement.component
     value = values.get(component)
     if value is None and component not in (Component.NONE, Component.OPTIONS):
@@ -100,7 +100,7 @@ def values_of(target: Target, gpu: Gpu | None, linker: Release | None) -> Values
     Args:
         target: where the code is going, with one version of each part at most.
         gpu: the GPU; None if the target names none.
-        linker: the release of the linker at hand; None where none is known.
+        linker: the release of the linker at hand; None if none is known.
     """
     kernel = target.driver.value if target.driver else None
     compat = target.compat.value if target.compat else None

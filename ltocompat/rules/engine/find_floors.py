@@ -71,7 +71,7 @@ class Line(Struct, frozen=True):
 def newest_passing_range(
     versions: Sequence[VersionT], lines: Sequence[Line], fixed: Callable[[Objection], bool]
 ) -> Floor[VersionT] | None:
-    """The newest versions side by side that do as well as any; None where all fail.
+    """The newest versions side by side that do as well as any; None if all fail.
 
     A version with which nothing is for the GPU comes after every one that serves it and does not
     fail, whatever bytes that nobody could read leave open.
@@ -155,9 +155,9 @@ class LineFloors(Struct, frozen=True):
     """The floors of one line of ``check``: a GPU and a route.
 
     Attributes:
-        route: the route; None where every module has but one.
-        linker: the minimum nvJitLink; None where none is asked for, or every one fails.
-        driver: the minimum driver with that nvJitLink; None where every one fails.
+        route: the route; None if every module has but one.
+        linker: the minimum nvJitLink; None if none is asked for, or every one fails.
+        driver: the minimum driver with that nvJitLink; None if every one fails.
         result: the verdict there; where every version fails, that of the newest.
     """
 
@@ -198,7 +198,7 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
 def _driver_floor(
     checked: Checked, gpu: Gpu, route: Route | None, linker: Release
 ) -> Floor[DriverVersion] | None:
-    """The minimum driver of one line with an nvJitLink; None where every one fails."""
+    """The minimum driver of one line with an nvJitLink; None if every one fails."""
     known = drivers.production_drivers()
     tables = list(map(functools.partial(checked.lines, gpu, linker=linker), known))
     lines = [table[route] for table in tables]
@@ -223,7 +223,7 @@ class JointFloors(Struct, frozen=True):
 
     Attributes:
         driver, last_driver: the minimum driver, and the newest.
-        linker, last_linker: the minimum nvJitLink, and the newest; None where none is asked for.
+        linker, last_linker: the minimum nvJitLink, and the newest; None if none is asked for.
         or_older: a driver before all tables is not known to fail.
     """
 
@@ -237,7 +237,7 @@ class JointFloors(Struct, frozen=True):
 def joint_floors(
     checked: Checked, gpu: Gpu, lines: Iterable[LineFloors], wanted: Release | None
 ) -> JointFloors | None:
-    """The floors of several lines as one target has to meet them; None where none can.
+    """The floors of several lines as one target has to meet them; None if none can.
 
     Args:
         checked: the artifact.

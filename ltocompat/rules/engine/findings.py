@@ -45,7 +45,7 @@ def subject_of(text: str) -> str:
 def key_of(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
     """The subject of a requirement's findings, and the versions that they ask for.
 
-    That is the minimum version that surely meets it; else that of the code that asks; none where no
+    That is the minimum version that surely meets it; else that of the code that asks; none if no
     version changes the verdict.
     """
     asked, least = list[str](), least_version([requirement.constraint])

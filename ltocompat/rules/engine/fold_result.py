@@ -43,9 +43,9 @@ def folded(
         case: where it is going, with the nvJitLink that it brings itself.
         summary: the artifact.
         judged: its modules, with their verdicts.
-        route: the route; None where every module has but one.
+        route: the route; None if every module has but one.
         missing: what it lacks wherever it goes.
-        kernels: the names of its kernels; None where nobody read them.
+        kernels: the names of its kernels; None if nobody read them.
     """
     coverage = None if kernels is None else kernels.on(judged, case.gpu)
     judged = with_choices(
@@ -105,7 +105,7 @@ def _judged_hosts(case: Case, summary: ArtifactSummary) -> list[tuple[HostBinary
 
 
 def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
-    """The verdict on a host file on a target; None where no rule speaks of it."""
+    """The verdict on a host file on a target; None if no rule speaks of it."""
     requirements = case.engine.requirements_of_host(host)
     if not requirements:
         return None

@@ -212,7 +212,7 @@ class _Part(Struct, frozen=True):
         missing: what it lacks wherever it goes.
         linker: the nvJitLink that it brings itself; None for none.
         by_driver: the driver links its LTO-IR, whatever nvJitLink is there.
-        kernels: the names of its kernels; None where nobody read them.
+        kernels: the names of its kernels; None if nobody read them.
         engine: the memory of judging.
     """
 

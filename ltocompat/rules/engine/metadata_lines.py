@@ -105,7 +105,7 @@ def _is_met(ours: SpecifierSet, dependency: Dependency) -> bool:
 
 
 def joint_versions(*sets: SpecifierSet) -> str:
-    """The specifiers in which all of several hold; empty where they exclude each other.
+    """The specifiers in which all of several hold; empty if they exclude each other.
 
     Of bounds that say the same, that of the first is written.
     """

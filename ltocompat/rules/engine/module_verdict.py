@@ -32,7 +32,7 @@ class Reasoning(Struct, frozen=True, eq=False):
 
 
 def _as_held(ruling: Ruling) -> str:
-    """``driver >= 525.60.13 ok (DRV-01)``; empty where nothing was in play."""
+    """``driver >= 525.60.13 ok (DRV-01)``; empty if nothing was in play."""
     requirement = ruling.requirement
     if requirement.component is Component.OPTIONS or not _in_play(ruling):
         return ""

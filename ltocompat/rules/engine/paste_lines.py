@@ -85,11 +85,11 @@ def _cuda_above(ends: Iterable[DriverVersion]) -> Release | None:
 
 
 def _other_span(first: VersionT, last: VersionT | None, floor: VersionT) -> str:
-    """The conditions of a GPU beside ``floor`` and all that is newer; empty where that is enough.
+    """The conditions of a GPU beside ``floor`` and all that is newer; empty if that is enough.
 
     Args:
         first: its own floor.
-        last: where what serves it ends; None where nothing newer is known to fail.
+        last: where what serves it ends; None if nothing newer is known to fail.
         floor: what the line says.
     """
     begin = f"from {first}" if first > floor or (last is not None and last < floor) else ""

@@ -26,7 +26,7 @@ class PickedCode(Struct, frozen=True, eq=False):
 
     Attributes:
         how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``damaged`` or ``none``.
-        subject: what rules look at; None where nothing is left for them.
+        subject: what rules look at; None if nothing is left for them.
         requirements: what they require.
         missed: why nothing is picked, else None.
         without_kernels: what is picked, or all of it where nothing is, has no kernels.
@@ -80,7 +80,7 @@ def linked_code(
 
 
 def without_concatenated(signature: ModuleSignature) -> ModuleSignature | None:
-    """Leave out concatenated entries, which old drivers don't see; None where nothing is left."""
+    """Leave out concatenated entries, which old drivers don't see; None if nothing is left."""
     left = tuple(image for image in signature.images if not image.concatenated)
     return replace(signature, images=left) if left else None
 

@@ -74,8 +74,8 @@ class TargetClasses:
 
         Args:
             gpu: the GPU.
-            driver: the driver; None where the target names none.
-            linker: the nvJitLink, which counts for nothing where the artifact has its own.
+            driver: the driver; None if the target names none.
+            linker: the nvJitLink, which counts for nothing if the artifact has its own.
         """
         used = self._own.value if self._own else linker
         if link_key(used, gpu.arch) in self._tried:  # the linker has answered for itself

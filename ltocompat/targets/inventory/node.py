@@ -32,11 +32,11 @@ class Node(Struct, frozen=True):
     """A machine or an image as a file describes it.
 
     Attributes:
-        keys: of a deploy target but for its GPUs, with values as in the inline form; empty where
+        keys: of a deploy target but for its GPUs, with values as in the inline form; empty if
             nothing tells.
-        gpus: the name of each GPU and its compute capability, either empty where it isn't told; of
-            an image none, and of a machine at least one.
-        name: of the machine; empty where the file has none.
+        gpus: the name of each GPU and its compute capability, either empty if it isn't told; of an
+            image none, and of a machine at least one.
+        name: of the machine; empty if the file has none.
         pins: packages that are installed there.
         problem: what contradicts itself about its driver.
     """

@@ -106,7 +106,7 @@ def read_csv(lines: Sequence[str]) -> Iterator[Node]:
 
 
 def _heads(line: str) -> list[str]:
-    """The properties that a line names; none where it is no head of a CSV."""
+    """The properties that a line names; none if it is no head of a CSV."""
     cells = [cell.strip() for cell in line.split(",")]
     return [cell.split()[0] for cell in cells] if all(map(_PROPERTY.fullmatch, cells)) else []
 

@@ -52,13 +52,13 @@ _FORMS = (
 def described_targets(
     path: str, keys: Mapping[str, str], origin: ValueOrigin, asked: str = ""
 ) -> tuple[Target, ...] | None:
-    """The targets that a file describes, equal machines as one; None where it is no such file.
+    """The targets that a file describes, equal machines as one; None if it is no such file.
 
     Args:
         path: the file.
         keys: what the user says beside it, which beats the file.
         origin: where that was written.
-        asked: the key of the file: one of ``FILE_KEYS``; empty where its content decides.
+        asked: the key of the file: one of ``FILE_KEYS``; empty if its content decides.
 
     Raises:
         UsageError: it can't be read, or does not tell all that it should.
@@ -105,7 +105,7 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
 
 
 def _document(path: str, text: str, budget: Budget) -> kubernetes.Table | None:
-    """The document of Kubernetes' nodes in a text; None where it is none."""
+    """The document of Kubernetes' nodes in a text; None if it is none."""
     if _NODES.search(text) is None:
         return None
     start = re.search(r"\{|apiVersion:|\Z", text)  # a prompt may stand above
@@ -154,7 +154,7 @@ def _untold(reason: str, nodes: Sequence[Node]) -> Target:
 
 
 def _described(node: Node, keys: Mapping[str, str]) -> tuple[tuple[str, str], ...] | str:
-    """The keys of a machine's target; why it has none where the file tells too little."""
+    """The keys of a machine's target; why it has none if the file tells too little."""
     beaten = ("driver", "container") if {"driver", "container"} & keys.keys() else ()
     told = {key: value for key, value in node.keys.items() if value and key not in beaten}
     if node.problem and not beaten:

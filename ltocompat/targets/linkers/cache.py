@@ -173,8 +173,8 @@ class Cache(Struct, frozen=True):
             yield
         except OSError as error:
             raise LtocompatError(
-                f"the cache {self.folder!r} can't be written: {error.strerror}; free it, or set "
-                "XDG_CACHE_HOME to another folder"
+                f"the cache {self.folder!r} can't be written: {error.strerror}; correct this, "
+                "or set XDG_CACHE_HOME to another folder"
             ) from error
 
 

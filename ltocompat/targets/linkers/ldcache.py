@@ -65,7 +65,7 @@ class CacheEntry(Struct, frozen=True):
 
 
 def cached(machine: Machine) -> tuple[CacheEntry, ...] | None:
-    """The entries of this machine's cache in their order; None where there is no cache.
+    """The entries of this machine's cache in their order; None if there is no cache.
 
     Raises:
         Malformed: the cache is broken, or in the format of before 2000.

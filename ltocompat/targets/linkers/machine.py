@@ -48,9 +48,9 @@ class Machine(Struct, frozen=True):
     Attributes:
         root: folder that stands for ``/``; every path that is given or returned is without it.
         environ: environment variables.
-        run: runs a command and returns what it printed, nothing where it failed.
+        run: runs a command and returns what it printed, nothing if it failed.
         search_path: folders where this Python looks for packages.
-        python: path of the Python program whose loading is looked at; empty where none is known.
+        python: path of the Python program whose loading is looked at; empty if none is known.
         folder: the current folder, which empty and relative search paths mean.
         budget: what looking at it may cost; None for no limit of time.
         kept: what was read of files, by ``once``.
@@ -99,7 +99,7 @@ class Machine(Struct, frozen=True):
         return open_inside(self.root, path, flags) if where is None else os.open(where, flags)
 
     def _looked(self, path: str, flags: int, look: Callable[[str | int], T]) -> T | None:
-        """Look at a path, or at a descriptor of what lies there; None where there is nothing."""
+        """Look at a path, or at a descriptor of what lies there; None if there is nothing."""
         with suppress(OSError, ValueError):
             where = self._by_path(path)
             if where is not None:
@@ -109,7 +109,7 @@ class Machine(Struct, frozen=True):
         return None
 
     def _status(self, path: str) -> os.stat_result | None:
-        """Return the status of a path, behind all links; None where there is nothing."""
+        """Return the status of a path, behind all links; None if there is nothing."""
         return self._looked(path, _LOOK, os.stat)
 
     def is_file(self, path: str) -> bool:
@@ -127,7 +127,7 @@ class Machine(Struct, frozen=True):
         return self._status(path) is not None
 
     def size(self, path: str) -> int | None:
-        """Bytes of a file; None where there is none."""
+        """Bytes of a file; None if there is none."""
         status = self._status(path)
         return None if status is None else status.st_size
 
@@ -165,7 +165,7 @@ class Machine(Struct, frozen=True):
             return cast("T", self.kept[key])
 
     def read_bytes(self, path: str, most: int) -> bytes | None:
-        """The first ``most`` bytes of a regular file; None where there is none."""
+        """The first ``most`` bytes of a regular file; None if there is none."""
         try:
             with self._reading(path) as fd, open(fd, "rb", closefd=False) as file:
                 return file.read(most)
@@ -173,7 +173,7 @@ class Machine(Struct, frozen=True):
             return None
 
     def text(self, path: str) -> str | None:
-        """The beginning of a text file, at most 16 MiB; None where there is none."""
+        """The beginning of a text file, at most 16 MiB; None if there is none."""
         data = self.read_bytes(path, _MOST_TEXT)
         if data is None:
             return None
@@ -201,7 +201,7 @@ class Machine(Struct, frozen=True):
                 yield path
 
     def _names(self, folder: str) -> list[str]:
-        """Names in a folder, up to a bound; none where there is no folder."""
+        """Names in a folder, up to a bound; none if there is no folder."""
         return self._looked(folder, _LIST, _listed) or []
 
     def real(self, path: str) -> str:
@@ -258,7 +258,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def program_path(name: str) -> str | None:
-    """Find a program in the folders of PATH; None where it is not there."""
+    """Find a program in the folders of PATH; None if it is not there."""
     file = f"{name}.exe" if sys.platform == "win32" else name
     paths = filter(os.path.isfile, (os.path.join(folder, file) for folder in program_folders()))
     return next((path for path in paths if os.access(path, os.X_OK)), None)

@@ -48,7 +48,7 @@ class VersionRequest(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes to download; 0 where nothing is known of it."""
+        """Bytes to download; 0 if nothing is known of it."""
         return sum(wheel.size for wheel in self.wheels)
 
 

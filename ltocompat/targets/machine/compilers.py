@@ -79,7 +79,7 @@ def _version(
 
 
 def banner_versions(machine: Machine, path: str) -> set[str]:
-    """The versions in a library's own banner; empty where it has none or can't be read."""
+    """The versions in a library's own banner; empty if it has none or can't be read."""
     from ltocompat.files.objects.elf_host import read_elf
 
     with suppress(LtocompatError), machine.viewed(path) as view:

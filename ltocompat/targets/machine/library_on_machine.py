@@ -161,7 +161,7 @@ def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
 
 
 def _copy(machine: Machine, environment: Environment, path: str | None, via: str) -> Linker | None:
-    """The copy at a path; None where there is none, or its bytes don't tell a version."""
+    """The copy at a path; None if there is none, or its bytes don't tell a version."""
     if path is None:
         return None
     for nvjitlink in environment.nvjitlinks:

@@ -59,8 +59,8 @@ class Resolved(Struct, frozen=True):
     Attributes:
         asked: the name: a soname, or a path.
         needed_by: path of the file that asked; None for a program's own dlopen.
-        loaded: what it gets; None where nothing is found or can be loaded.
-        rule: what made the loader look there; None where nothing is found.
+        loaded: what it gets; None if nothing is found or can be loaded.
+        rule: what made the loader look there; None if nothing is found.
         owner: name of the file whose RPATH or RUNPATH it was.
         problem: why it gets nothing, in the loader's own words.
     """
@@ -96,8 +96,8 @@ class Library(Struct, frozen=True):
     Attributes:
         path: the file.
         host: what its headers ask for.
-        resolved: what the loader brings for it, itself first; empty where it can't be loaded.
-        nvjitlink: the nvJitLink that it really gets; None where it asks for none, or gets none.
+        resolved: what the loader brings for it, itself first; empty if it can't be loaded.
+        nvjitlink: the nvJitLink that it really gets; None if it asks for none, or gets none.
         declared: the nvJitLink that its own RUNPATH or package means it to get, where that is
             another one; None otherwise.
         environment: the machine.

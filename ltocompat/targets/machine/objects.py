@@ -24,7 +24,7 @@ class SharedObject(Struct, frozen=True):
         program: it names a loader of its own (PT_INTERP), as programs do.
         soname: DT_SONAME.
         needed: DT_NEEDED in the order of the file.
-        rpath: DT_RPATH as written; None where there is none, or a DT_RUNPATH makes it void.
+        rpath: DT_RPATH as written; None if there is none, or a DT_RUNPATH makes it void.
         runpath: DT_RUNPATH as written.
         no_default: linked with ``-z nodefaultlib``: it doesn't look in the default folders.
     """

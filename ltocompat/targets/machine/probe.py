@@ -131,7 +131,7 @@ def container(machine: Machine) -> str | None:
 
     Returns:
         ``docker``, ``podman``, ``apptainer`` ...; ``image`` where only the variables of NVIDIA's
-        images say so; None where nothing does.
+        images say so; None if nothing does.
     """
     environ = machine.environ
     groups = machine.text("/proc/1/cgroup") or ""

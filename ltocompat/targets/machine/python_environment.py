@@ -37,7 +37,7 @@ class Installation(Struct, frozen=True):
         because: why it was chosen: ``named`` (its folder), ``--python``, ``VIRTUAL_ENV``,
             ``CONDA_PREFIX`` or ``this Python``.
         folders: where its files are.
-        python: its interpreter; None where it is the one that runs this program, or unknown.
+        python: its interpreter; None if it is the one that runs this program, or unknown.
     """
 
     name: str
@@ -67,7 +67,7 @@ def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> 
         folders = _folders_of(program, machine)
         if not folders:
             raise UsageError(
-                f"{python!r} is not a Python that runs; give the path of a Python, as in "
+                f"{python!r} does not run as Python; give the path of an interpreter, as in "
                 "--python .venv/bin/python"
             )
         return Installation(python, "--python", folders, program)

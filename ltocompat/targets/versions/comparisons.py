@@ -30,7 +30,7 @@ COMPARE: Mapping[str, Callable[[Numbers, Numbers], bool]] = {
 
 
 def read_numbers(text: str) -> Numbers | None:
-    """``550.54.15`` -> (550, 54, 15); None where ``text`` is not a version."""
+    """``550.54.15`` -> (550, 54, 15); None if ``text`` is not a version."""
     text = text.strip()
     if _NUMBERS.fullmatch(text) is None:
         return None

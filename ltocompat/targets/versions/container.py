@@ -26,7 +26,7 @@ TRUE = ("1", "t", "T", "TRUE", "true", "True")  # strconv.ParseBool of Go
 
 
 class ContainerHost(Struct, frozen=True):
-    """Facts that a requirement is compared with; None where one isn't known.
+    """Facts that a requirement is compared with; None if one isn't known.
 
     Attributes:
         cuda: the CUDA release of the driver, ``13.0``.
@@ -42,7 +42,7 @@ class ContainerHost(Struct, frozen=True):
 
 
 def satisfied(requirement: str, host: ContainerHost) -> bool | None:
-    """Return whether a host has what a requirement asks; None where an unknown fact decides.
+    """Return whether a host has what a requirement asks; None if an unknown fact decides.
 
     Raises:
         ValueError: a condition can't be read; the text is that condition.
@@ -140,7 +140,7 @@ def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
 def _first_admitted(
     requirements: Sequence[str], branch: int, brands: tuple[str, ...] = ()
 ) -> DriverVersion | None:
-    """The oldest driver of a branch that all of these admit; None where they admit none."""
+    """The oldest driver of a branch that all of these admit; None if they admit none."""
     cuda = str(drivers.branch_cuda(branch))
     for version in sorted({drivers.first_production(branch), *drivers.driver_releases(branch)}):
         if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):

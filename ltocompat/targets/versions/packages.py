@@ -27,7 +27,7 @@ class Allowed(Struct, frozen=True):
     Attributes:
         releases: the published releases, and a lower bound that is beyond all of them.
         later_major: a major that is not published yet is admitted, too.
-        pinned: the versions that it is pinned to (``==13.0.88``); None where it is a range.
+        pinned: the versions that it is pinned to (``==13.0.88``); None if it is a range.
     """
 
     releases: frozenset[Release]
@@ -125,11 +125,11 @@ def pins_beside_any_nvjitlink(
 
 
 def oldest_cusparse(package: str, alternatives: Iterable[str]) -> str:
-    """The oldest admitted version of a package with cuSPARSE; empty where no cuda-toolkit has one.
+    """The oldest admitted version of a package with cuSPARSE; empty if no cuda-toolkit has one.
 
     Args:
         package: its name.
-        alternatives: specifiers on it; none where its versions are not known.
+        alternatives: specifiers on it; none if its versions are not known.
     """
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
@@ -173,7 +173,7 @@ def _folded(
     Args:
         alternatives: the specifiers.
         releases: what one of them admits of what was published.
-        beyond: a version of a later major; None where the package has none.
+        beyond: a version of a later major; None if the package has none.
     """
     from packaging.specifiers import SpecifierSet
 
@@ -235,7 +235,7 @@ def release_of(version: Version) -> Release:
 
 
 def _low_end(specifier: Specifier) -> Version | None:
-    """The lowest version that is admitted; None where it isn't written."""
+    """The lowest version that is admitted; None if it isn't written."""
     from packaging.version import Version
 
     if specifier.operator not in (">=", "~=", "=="):

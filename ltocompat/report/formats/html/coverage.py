@@ -20,11 +20,11 @@ class _Column(Struct, frozen=True):
 
     Attributes:
         arch: ``sm_90``, or ``next`` for the one after all that are known.
-        name: the generation; empty where it isn't known.
+        name: the generation; empty if it isn't known.
         sass: number of modules by SASS.
         ptx: number of modules that serve it with PTX.
         link: number of modules that are linked for it.
-        driver: the least one there; empty where nothing serves or no floor is known.
+        driver: the least one there; empty if nothing serves or no floor is known.
     """
 
     arch: str
@@ -54,7 +54,7 @@ class Picture(Struct, frozen=True):
 
 
 def pictures(answer: SortedRecords) -> Iterator[Picture]:
-    """A picture an artifact; none where nothing is known."""
+    """A picture an artifact; none if nothing is known."""
     artifacts = answer.artifacts
     for path in dict.fromkeys((*artifacts, *answer.required)):
         required = answer.required.get(path)

@@ -53,7 +53,7 @@ class _Row(Struct, frozen=True):
         return max(alike.result.verdict for alike in self.groups)
 
     def alike(self, column: Cell, route: str) -> _Alike | None:
-        """The results among which that of a cell is; None where it was not checked."""
+        """The results among which that of a cell is; None if it was not checked."""
         cell = replace(column, route=route)
         return next((alike for alike in self.groups if cell in alike.cells), None)
 
