@@ -319,17 +319,17 @@ def test_a_source_that_is_none_is_told_at_once(
 
 
 def test_settings_are_read_as_pip_reads_them(tmp_path: Path) -> None:
-    weak, strong = tmp_path / "a.conf", tmp_path / "b.conf"
-    weak.write_text(
+    file = tmp_path / "pip.conf"
+    file.write_text(
         "[global]\nindex-url = https://a/simple\nextra-index-url = https://b https://c\n"
+        "[download]\nindex_url = https://d/it's\n[install]\nproxy = http://no\n"
     )
-    strong.write_text("[global]\nindex_url = https://d/simple\n[install]\nproxy = http://no\n")
-    files = [str(weak), str(strong), str(tmp_path / "gone")]
-    found = IndexSettings.of({}, files)
-    assert found.urls == ("https://d/simple", "https://b", "https://c")
-    assert found.proxy is None
-    environ = {"PIP_INDEX_URL": "https://e/simple", "PIP_CERT": "/certs.pem"}
-    found = IndexSettings.of(environ, files)
+    environ = {"PIP_CONFIG_FILE": str(file), "HOME": str(tmp_path)}
+    found = IndexSettings.of(environ)
+    assert (found.urls[0], found.proxy) == ("https://d/it's", None)
+    assert {"https://b", "https://c"} <= set(found.urls)
+    environ |= {"PIP_INDEX_URL": "https://e/simple", "PIP_CERT": "/certs.pem"}
+    found = IndexSettings.of(environ)
     assert (found.urls[0], found.cert) == ("https://e/simple", "/certs.pem")
     environ = {"PIP_CONFIG_FILE": os.devnull}
     words = [sys.executable, "-I", "-m", "pip", "install", "--help"]

@@ -1,24 +1,22 @@
-"""The user's package index, as pip finds it: its files of settings, then its variables.
+"""The user's package index, as pip finds it: its configuration files, then its variables.
 
-Source: pip's documentation, "Configuration". What a later place says beats an earlier one: files of
-the machine, of the user, of the environment, the file of PIP_CONFIG_FILE, PIP_* variables.
+Source: pip's documentation, "Configuration" and "pip config".
 """
 
 from __future__ import annotations
 
-import configparser
-import contextlib
+import ast
 import os
+import re
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import UsageError
-from ltocompat.model.limits import MIB
 
-_MOST_BYTES = MIB
+_SETTING = re.compile(r"^(\S+?)=('.*'|\".*\")$", re.MULTILINE)
 _SECTIONS = ("global", "download")
 _KEYS = ("index-url", "extra-index-url", "cert", "proxy")
 
@@ -37,22 +35,17 @@ class IndexSettings(Struct, frozen=True):
     proxy: str | None = None
 
     @classmethod
-    def of(
-        cls, environ: Mapping[str, str] | None = None, files: Sequence[str] | None = None
-    ) -> IndexSettings:
+    def of(cls, environ: Mapping[str, str] | None = None) -> IndexSettings:
         """The settings of this user, as pip reads them.
 
         Args:
             environ: the variables; None: those of this process.
-            files: where settings are, weakest first; None: where pip looks.
 
         Raises:
             UsageError: they name no index, and there is no pip that knows one.
         """
         known = os.environ if environ is None else environ
-        values: dict[str, str] = {}
-        for path in _files(known) if files is None else files:
-            values |= _read(path)
+        values = _read(known)
         given = {key: known.get(f"PIP_{key.upper().replace('-', '_')}") for key in _KEYS}
         values |= {key: text for key, text in given.items() if text}
         main = values.get("index-url", "").strip() or _default_index()
@@ -74,40 +67,16 @@ def _default_index() -> str:
         ) from error
 
 
-def _files(environ: Mapping[str, str]) -> Iterator[str]:
-    given = environ.get("PIP_CONFIG_FILE", "")
-    if given == os.devnull:
-        return
-    home = environ.get("HOME") or os.path.expanduser("~")
-    if sys.platform == "win32":
-        yield os.path.join(environ.get("ALLUSERSPROFILE", r"C:\ProgramData"), "pip", "pip.ini")
-        yield os.path.join(home, "pip", "pip.ini")
-        yield os.path.join(environ.get("APPDATA", home), "pip", "pip.ini")
-        yield os.path.join(sys.prefix, "pip.ini")
-    else:
-        for folder in reversed(environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":")):
-            yield os.path.join(folder, "pip", "pip.conf")
-        yield "/etc/pip.conf"
-        if sys.platform == "darwin":
-            yield os.path.join(home, "Library", "Application Support", "pip", "pip.conf")
-        yield os.path.join(home, ".pip", "pip.conf")
-        config = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-        yield os.path.join(config, "pip", "pip.conf")
-        yield os.path.join(sys.prefix, "pip.conf")
-    if given:
-        yield given
-
-
-def _read(path: str) -> dict[str, str]:
-    """Read the settings of a file; none if it can't be read, as the other files still count."""
-    parser = configparser.RawConfigParser()
-    with contextlib.suppress(OSError, ValueError, configparser.Error):
-        parser.read_string(read_regular(path, _MOST_BYTES).decode("utf-8"))
+def _read(environ: Mapping[str, str]) -> dict[str, str]:
+    """Ask pip for the settings of its files; none if there is no pip here."""
+    words = [sys.executable, "-P", "-m", "pip", "--no-color", "config", "list"]
+    done = subprocess.run(  # noqa: S603 - the words are ours
+        words, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    found = dict[str, str](_SETTING.findall(done.stdout))
     return {
-        key: parser.get(section, name)
+        key: ast.literal_eval(found[name])
         for section in _SECTIONS
-        if parser.has_section(section)
         for key in _KEYS
-        for name in (key, key.replace("-", "_"))
-        if parser.has_option(section, name)
+        if (name := f"{section}.{key}") in found
     }
