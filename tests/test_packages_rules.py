@@ -456,6 +456,27 @@ def test_a_copy_of_the_drivers_library_is_told(
 
 
 @pytest.mark.parametrize(
+    ("builtins", "verdict"),
+    [
+        ("libnvrtc-builtins.so.12.4", None),
+        ("libnvrtc-builtins.so.12.4.127", None),
+        ("libnvrtc-builtins.so.12.6", FAIL),
+        ("libnvrtc-builtins-1a2b3c4d.so.12.4", FAIL),
+        ("libother.so", None),
+    ],
+)
+@strikes("ENV-07")
+@spares("ENV-07")
+def test_a_compiler_in_a_wheel_has_its_builtins(
+    tmp_path: Path, builtins: str, verdict: Verdict | None
+) -> None:
+    """NVRTC 12.4.127 opens libnvrtc-builtins.so.12.4 by that name alone."""
+    nvrtc = library(tmp_path, opens=["libnvrtc-builtins.so.12.4"])
+    members = {"x/libnvrtc-672ee683.so.12": nvrtc, f"x/{builtins}": library(tmp_path)}
+    assert told(judged(wheel(tmp_path, members))).get("ENV-07") is verdict
+
+
+@pytest.mark.parametrize(
     ("line", "verdict"),
     [
         ("nvidia-cublas-cu13", FAIL),

@@ -433,6 +433,8 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
             )
 
 
+_BUILTINS = "libnvrtc-builtins"
+
 # auditwheel and delvewheel put digits of a hash into the names of what they copy.
 _OF_DRIVER = re.compile(
     r"libcuda(?:-[0-9a-f]{8,})?\.so(?:\.[0-9.]+)?|nvcuda(?:-[0-9a-f]{8,})?\.dll"
@@ -456,6 +458,28 @@ def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
             evidence=file,
             subject="library of the driver",
         )
+
+
+@rule("ENV-07")
+def nvrtc_without_its_builtins(shipped: Shipped) -> Iterator[Problem]:
+    """A package brings an NVRTC with the builtins of another one, or with renamed ones."""
+    packages = (shipped.package, *shipped.others)
+    names = {posixpath.basename(file) for package in packages for file in package.files}
+    beside = sorted(name for name in names if library_name(name) == _BUILTINS)
+    for host in shipped.hosts:
+        name = posixpath.basename(host.place.innermost)
+        opened = files_of(host, _BUILTINS, "opened")
+        # A link may be left out of what a package lists: libnvrtc-builtins.so.12.4.127 is enough.
+        lacking = [file for file in opened if not any(each.startswith(file) for each in beside)]
+        if beside and lacking and library_name(name) == LIBRARIES["nvrtc"]:
+            yield Problem(
+                Verdict.FAIL,
+                f"{name} opens {lacking[0]}, but the package has {beside[0]}: NVRTC compiles "
+                "nothing",
+                "copy both files from one release, and exclude them from renaming",
+                host.place.innermost,
+                subject=name,
+            )
 
 
 def _nvjitlink_copies(package: Package) -> dict[str, str]:
