@@ -128,6 +128,26 @@ def linked(machine: int = X86_64, type_: int = 8, *, headers: bool = True) -> by
     return elf(parts, machine=machine, dynamic=".dynamic", headers=headers)
 
 
+def with_wrappers(regions: int, targets: list[int | None]) -> bytes:
+    """Regions in .nv_fatbin, and a wrapper for each target: the number of a region, or null."""
+    pointing = [(row, to) for row, to in enumerate(targets) if to is not None]
+    size = 24 * len(pointing)
+    parts = [
+        Part(".nv_fatbin", REGION * regions),
+        Part(".nvFatBinSegment", wrapper(0) * len(targets), flags=3),
+        Part(".rela.dyn", bytes(size), RELA),
+        Part(".dynamic", bytes(16 * 4), 6),
+    ]
+    at = offsets(parts)
+    slot, region = BASE + at[".nvFatBinSegment"] + 8, BASE + at[".nv_fatbin"]
+    parts[2].data = b"".join(
+        struct.pack("<QQq", slot + len(wrapper(0)) * row, 8, region + len(REGION) * to)
+        for row, to in pointing
+    )
+    parts[3].data = tags({DT_RELA: BASE + at[".rela.dyn"], DT_RELASZ: size, 9: 24})
+    return elf(parts, dynamic=".dynamic")
+
+
 def addends_in_place(*, packed: bool) -> bytes:
     """A pointer that RELR, or REL, relocates by what the file has in its place."""
     parts = [

@@ -214,3 +214,16 @@ def test_an_attribute_has_the_value_of_its_first_record(
     # A record that is cut off is none.
     tail = bytes((4, 0x37, 4))[:cut]
     assert first_value(data + tail, 0x37, Budget()) == want
+
+
+@pytest.mark.parametrize("number", [50, 52, 60, 61, 70, 75, 80, 86, 89, 90])
+def test_no_gpu_before_hopper_has_code_for_it_alone(number: int) -> None:
+    """cuBLAS 10.2 and 12.1 have cubins of the assembler with the flag 0x800 for sm_50 to sm_61.
+
+    nvJitLink 12.4.127 links the one for sm_50 on sm_52.
+    """
+    cubin = CUBINS[OF_12_4]
+    cubin = cubin[:48] + (number << 16 | 0xD00 | number).to_bytes(4, "little") + cubin[52:]
+    by_assembler = cubin[:62] + (2).to_bytes(2, "little") + cubin[64:]
+    suffix = "a" if number >= 90 else ""
+    assert str(parse_header(by_assembler[:64]).arch) == f"sm_{number}{suffix}"

@@ -76,7 +76,8 @@ class _Fields(ElfHeader):
     @property
     def accelerated(self) -> bool:
         bit = _FLAG_1_ACCELERATED if self.generation == 1 else _FLAG_2_ACCELERATED
-        return bool(self.flags & bit)
+        # The assembler sets it for older GPUs, too, which have no such code: cuBLAS 10.2 and 12.1.
+        return self.real >= _SM_90 and bool(self.flags & bit)
 
     @property
     def sections_end(self) -> int:

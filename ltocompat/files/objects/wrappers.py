@@ -53,11 +53,13 @@ class _Wrapper(Struct, frozen=True):
     Attributes:
         version: 1, or 2 for the result of a device link.
         region: file offset of its region, None if the region lies outside of this file.
+        null: its pointer is null.
         array: address of its array of prelinked regions, None in version 1.
     """
 
     version: int
     region: int | None
+    null: bool
     array: int | None
 
 
@@ -165,6 +167,9 @@ def read_registration(host: ObjectReader) -> Registration:
     found = list(_candidates(host, named or host.wrapper_search_spans()))
     wrappers, lost = _follow(host, found)
     astray = sum(not _is_region(host.view, wrapper.region) for wrapper in wrappers)
+    if astray and _every_region_has_one(host, wrappers):
+        # A linker leaves null where it drops a region that nothing uses (libtorch_cuda 1.12.1).
+        astray -= sum(wrapper.null for wrapper in wrappers)
     if not named:
         # Anywhere else the magic can be a constant; only a pointer to a region proves a wrapper.
         wrappers = [w for w in wrappers if _is_region(host.view, w.region)]
@@ -213,8 +218,15 @@ def _follow(host: ObjectReader, found: list[tuple[int, int]]) -> tuple[list[_Wra
             target = pointers[offset + 8]
             region = host.offset_of(target) if target else None
             array = pointers.get(offset + 8 + width) if version == LINKED else None
-            wrappers.append(_Wrapper(version, region, array))
+            wrappers.append(_Wrapper(version, region, not target, array))
     return wrappers, len(found) - len(wrappers)
+
+
+def _every_region_has_one(host: ObjectReader, wrappers: list[_Wrapper]) -> bool:
+    """Return whether a wrapper points at each region of the fatbin sections, if there are some."""
+    spans = ((s.offset, s.size) for s in host.sections if s.fatbin)
+    regions = {o for at in spans for o in occurrences(host.view, host.budget, *at, FATBIN_MAGIC)}
+    return set() < regions <= {wrapper.region for wrapper in wrappers}
 
 
 def _is_region(view: ByteView, offset: int | None) -> bool:
