@@ -32,10 +32,16 @@ _ANSWERS = """\
 # The queries of a survey
 
 This page shows how DuckDB computes the answers of `ltocompat survey report` from
-[the tables](survey-tables.md). To run the queries yourself, create a view of each table
-(`CREATE VIEW images AS FROM 'OUT/images/*.parquet'`), run the part that all answers share, and then
-the queries of one answer. `version_ranks` sorts versions as Python does: `text`, `rank`. This page
-is written by `python docs/generate_survey.py`.
+[the tables](survey-tables.md). To run the queries yourself, create these first:
+
+* a view of each table: `CREATE VIEW images AS FROM 'OUT/images/*.parquet'`
+* a table `version_ranks` with the columns `text` (each version) and `rank` (its place in the order
+  of PEP 440)
+* the variables: `SET VARIABLE branches = [525, 535, 550]` with all driver branches, `any_target =
+  'every target'`, `bytes_unread = 'IMG-02'` and `old_linker_admitted = 'NJL-06'`
+
+Then run the part that all answers share, and the queries of one answer. This page is written by
+`python docs/generate_survey.py`.
 
 ## Queries that all answers share
 """
