@@ -157,8 +157,9 @@ class AuditTable(_Table, frozen=True, kw_only=True):
             or PTX or LTO-IR that works there.
         require_archs: Images that every artifact must contain: sm_80 is SASS for exactly this
             architecture, compute_90 PTX, lto_90 LTO-IR. The lists of build systems work, too:
-            8.0;9.0+PTX of PyTorch, 80-real;90 of CMake (a bare number is SASS and PTX), and -gencode
-            options of nvcc. hopper means the SASS for its GPUs. To require a GPU, use require-gpus.
+            8.0;9.0+PTX of PyTorch, 80-real;90 of CMake (a bare number is SASS and PTX), and
+            -gencode options of nvcc. hopper means the SASS for its GPUs. To require a GPU, use
+            require-gpus.
         least_driver: The driver on which everything must load; a branch means its first release.
         max_bytes: The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB
             or GiB.
