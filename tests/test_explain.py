@@ -976,7 +976,7 @@ def test_the_sentence_quotes_the_line_that_names_the_error(text: str, line: str)
     ("text", "said"),
     [
         ("cuda driver library init failure: 205", "(CUDA_ERROR|cudaError)[A-Za-z_]+ .205."),
-        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "failed, but not why: usually"),
+        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "failed, but not why. Usually"),
         ("cuda capability 12.1", "list all rules"),
         ("RuntimeError: HIP error: invalid device function", "AMD's HIP .* not to CUDA"),
         ("CUDA error: invalid device function\non gfx1100 with ROCm", "AMD's HIP"),
