@@ -234,8 +234,16 @@ Falling back to cpu.
             "use a build",
         ),
         (Machine(0, "Tesla K80"), "The last CUDA for Tesla K80 (sm_37) is 11.8: use a build", ""),
-        (Machine(550, system="Windows"), "The package has no wheels for Windows: use WSL", "jax[cuda12]"),
-        (Machine(550, python="3.8"), "The next step needs Python 3.9 or newer, and the text has 3.8", "uv"),
+        (
+            Machine(550, system="Windows"),
+            "The package has no wheels for Windows: use WSL",
+            "jax[cuda12]",
+        ),
+        (
+            Machine(550, python="3.8"),
+            "The next step needs Python 3.9 or newer, and the text has 3.8",
+            "uv",
+        ),
     ],
 )
 def test_what_rules_a_fix_out_is_said_first(machine: Machine, begins: str, said: str) -> None:
