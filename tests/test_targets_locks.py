@@ -154,9 +154,9 @@ def test_extras_of_a_pylock_are_read_one_at_a_time(tmp_path: Path) -> None:
         ("r.txt", "nvidia-nvjitlink==13.0.88; sys_platform == 'x'", "for linux and Python 3."),
         ("r.txt", "Package Version\n------- -------\n", "r.txt:1: this line is not a requirement"),
         ("r.txt", "-r none.txt\n", "r.txt:1: this line includes a file that can't be read"),
-        ("r.txt", "-r https://example.invalid/r.txt\n", "download it, and name that file"),
+        ("r.txt", "-r https://example.invalid/r.txt\n", "download and name it"),
         ("r.txt", "nvidia-nvjitlink-cu12>=13\n", "the tables have no nvJitLink"),
-        ("r.txt", "nvidia-nvjitlink-cu12==12.4.127,<12\n", "no version of nvidia-nvjitlink-cu12"),
+        ("r.txt", "nvidia-nvjitlink-cu12==12.4.127,<12\n", "no nvidia-nvjitlink-cu12 satisfies"),
         ("r.txt", "\0\1", "is not a file of text"),
         ("poetry.lock", '[[package]]\nname = "x"\n[metadata]\n', "is not a lock file"),
         (

@@ -47,7 +47,7 @@ _COMPLETE = "_LTOCOMPAT_COMPLETE"
 
 
 def verb_command(name: str) -> click.Command:
-    """The parser of a verb, or of a group of them; its module is imported now."""
+    """Import the module of a verb or group of verbs and return its parser."""
     command: click.Command = getattr(importlib.import_module(f"{__name__}.{name}"), name)
     return command
 
@@ -56,7 +56,7 @@ class _LazyVerb(click.Command):
     """A verb in the list of verbs, whose own parser is made when it is typed or completed."""
 
     def make_context(self, *args: Any, **facts: Any) -> click.Context:  # noqa: ANN401 - click's
-        """Parse the words behind the verb by its own parser."""
+        """Parse the words after the verb with the verb's parser."""
         return verb_command(str(self.name)).make_context(*args, **facts)
 
 
@@ -158,7 +158,7 @@ _FLAGS_OF_WORDS = {"--trial-link=auto": "--trial-link-auto"}
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line ``arguments``; the exit code."""
+    """Run the command line ``arguments`` and return the exit code."""
     _escape_what_a_terminal_lacks()
     try:
         words = [_FLAGS_OF_WORDS.get(argument, argument) for argument in arguments]

@@ -32,7 +32,7 @@ def _rule_ids() -> list[str]:
 
 
 class Typed(Struct, frozen=True):
-    """What only a command line has.
+    """Options that only the command line has.
 
     Attributes:
         words: A rule (PTX-01), an error (209, CUDA_ERROR_...), its text, or a topic (LTO-IR,

@@ -42,7 +42,7 @@ class ImageChoice(Struct, frozen=True):
     ] = ()
 
     def filter(self) -> ImageFilter | None:
-        """The filter; None if all images are meant."""
+        """The filter; None for all images."""
         return ImageFilter.parse(kinds=self.kind, archs=self.arch, made_by=self.made_by) or None
 
 
@@ -104,7 +104,7 @@ QUIET, VERBOSE = ("-q", "--quiet"), ("-v", "--verbose")
 
 
 class Shown(Struct, frozen=True):
-    """How much of findings is shown.
+    """Options for the detail of findings.
 
     Attributes:
         why: Show each finding in full, with the reasoning behind each verdict.
@@ -125,7 +125,7 @@ class Shown(Struct, frozen=True):
 
 
 class Threshold(Struct, frozen=True):
-    """Which verdicts end in exit code 1.
+    """Options for the verdicts that end in exit code 1.
 
     Attributes:
         strict: Like --fail-on undocumented; also exit with 3 if a load or link part was not
@@ -137,7 +137,7 @@ class Threshold(Struct, frozen=True):
     fail_on: Annotated[str | None, Option(choices=FAIL_ON, env="LTOCOMPAT_FAIL_ON")] = None
 
     def verdict(self) -> Verdict | None:
-        """The best verdict that counts as a finding; None if no option says so.
+        """The best verdict that counts as a finding; None if no option sets it.
 
         Raises:
             UsageError: both options were given.
@@ -150,10 +150,10 @@ class Threshold(Struct, frozen=True):
 
 
 def choose(option: str, value: str, valid: Iterable[str]) -> str:
-    """``value``, when it is one of ``valid``.
+    """Return ``value`` if it is one of ``valid``.
 
     Raises:
-        UsageError: it is not; the sentence names those that are.
+        UsageError: it is not; the sentence names the valid values.
     """
     choices = tuple(valid)
     if value not in choices:

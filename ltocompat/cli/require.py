@@ -17,7 +17,7 @@ from ltocompat.report.exit_status import ExitStatus, of_required
 
 
 class View(Struct, frozen=True):
-    """How much of the answer is shown.
+    """Options for the detail of the answer.
 
     Attributes:
         paste_for: Print only the lines to paste into this kind of file.

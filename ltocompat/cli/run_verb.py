@@ -35,14 +35,14 @@ def run_verb(
     writing: Writing,
     status: ExitStatus[Any],
 ) -> int:
-    """Call the command with its options and write its records; the exit code.
+    """Call the command with its options, write its records and return the exit code.
 
     Args:
-        command: gives the records; what it raises at once ends the run, what it raises later ends
+        command: gives the records; an error before the first record ends the run, a later one ends
             the records as a ``Failure``.
-        options: what it is called with; where it tells of its progress, the progress line hears it.
-        writing: how they are written.
-        status: what the records make of the exit code.
+        options: the command's options; if it reports progress, the progress line shows it.
+        writing: writes the records.
+        status: gets the exit code from the records.
     """
     output = Output()
     if hasattr(options, "progress"):
@@ -122,10 +122,10 @@ def write_error(failure: Failure) -> None:
 
 
 def colors_wanted() -> bool:
-    """Return whether standard output shows colours: by default a terminal does.
+    """Return whether standard output shows colours; by default, only a terminal does.
 
-    As Python itself decides it: ``NO_COLOR`` counts before ``FORCE_COLOR``, and an empty value is
-    none.
+    As in Python itself, ``NO_COLOR`` counts before ``FORCE_COLOR``, and an empty value doesn't
+    count.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -152,7 +152,7 @@ class Output:
     Attributes:
         answer: standard output.
         messages: standard error, for sentences.
-        progress: what is shown on standard error of how far the work is.
+        progress: the progress line on standard error.
     """
 
     def __init__(self) -> None:
@@ -166,11 +166,11 @@ class Output:
 
 
 class FormatRequest(Struct, frozen=True):
-    """A format that was asked for.
+    """A requested format.
 
     Attributes:
         name: name of the format.
-        file: where it goes; None for standard output.
+        file: its output file; None for standard output.
     """
 
     name: str
@@ -178,12 +178,12 @@ class FormatRequest(Struct, frozen=True):
 
 
 class Writing(Struct, frozen=True):
-    """How an answer is written.
+    """The writer of an answer.
 
     Attributes:
-        write: writes the records that it is given to standard output, and to files.
-        json: standard output is JSON, so that an error before it begins is JSON, too.
-        files: where else it goes.
+        write: writes records to standard output and to files.
+        json: True if standard output is JSON, so that an early error is JSON, too.
+        files: the files that it also writes.
     """
 
     write: Callable[[Iterable[Any], Writable], None]
@@ -197,16 +197,16 @@ def in_format(
     options: Options = Options(),  # noqa: B008 - frozen
     inputs: Iterable[StrPath] = (),
 ) -> Writing:
-    """How a verb's records are written in the formats that were asked for.
+    """Return the writer of a verb's records in the requested formats.
 
     Args:
         texts: the values of ``--format``; none: a table.
-        verb_report: the faces of the verb's answer.
-        options: what the reader asked for.
-        inputs: paths that are read, which no report replaces.
+        verb_report: the report of the verb's answer.
+        options: the reader's options.
+        inputs: paths that are read; no report may replace them.
 
     Raises:
-        UsageError: a format is not known, or two go to one place, or one would replace an input.
+        UsageError: a format is unknown, two go to one file, or one would replace an input.
     """
     requests = read_formats(texts, verb_report.formats)
     # A line to paste that is broken can't be pasted.
@@ -223,14 +223,14 @@ def in_format(
 
 
 def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list[FormatRequest]:
-    """Return the format that was asked for; a table on standard output if nothing else goes there.
+    """Return the requested formats; if none goes to standard output, add a table there.
 
     Args:
         texts: ``FORMAT`` or ``FORMAT=FILE`` each.
-        formats: those that the verb has.
+        formats: the formats of the verb.
 
     Raises:
-        UsageError: a format is not known, or two of them go to the same place.
+        UsageError: a format is unknown, or two of them go to the same file.
     """
     requests = list(dict.fromkeys(_request(text, formats) for text in texts))
     files = [os.path.realpath(request.file) if request.file else None for request in requests]
@@ -259,15 +259,15 @@ def write_all(
     records: Iterable[Any],
     output: Writable,
 ) -> None:
-    """Write an answer in every format that was asked for; files first.
+    """Write an answer in every requested format; files first.
 
-    One format is written as the records come; for several they are kept. A file is complete or as
-    it was before.
+    One format is written record by record; for several formats the records are kept. A file is
+    complete, or unchanged after an error.
 
     Args:
         requests: the formats; one of them goes to standard output.
-        report: the faces of the verb's answer.
-        options: what the reader asked for; nothing is cut in files.
+        report: the report of the verb's answer.
+        options: the reader's options; nothing is truncated in files.
         records: the answer.
         output: standard output.
 
@@ -294,7 +294,7 @@ def write_all(
 
 
 def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[StrPath]) -> None:
-    """See that no report replaces what it is about.
+    """Check that no report replaces an input.
 
     Raises:
         UsageError: one would.

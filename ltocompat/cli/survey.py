@@ -26,7 +26,7 @@ class _Survey(Group):
     """``survey SOURCE`` is ``survey run SOURCE``, of a folder ``report``: ``survey ./report``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words behind ``survey``."""
+        """Parse the words after ``survey``."""
         known = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if known or not args else ["run", *args])
 

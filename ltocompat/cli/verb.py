@@ -68,11 +68,11 @@ class _Shown(Struct, frozen=True):
 
     @property
     def turns_off(self) -> bool:
-        """Return whether the flag takes something away, as ``--no-cache`` does."""
+        """Return whether the flag is negative, such as ``--no-cache``."""
         return self.default is True and self.flags[0].startswith("--no-")
 
     def parameters(self) -> Iterator[click.Parameter]:
-        """The parser of the option; then those of its words, which no help shows."""
+        """Yield the parser of the option, then the hidden parsers of its words."""
         option = self.option
         shown: dict[str, Any] = {
             "metavar": option.metavar or "|".join(option.choices) or None,
@@ -105,10 +105,10 @@ class _Shown(Struct, frozen=True):
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
     def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any option
-        """The value of what was typed.
+        """Return the value of a typed text.
 
         Raises:
-            UsageError: it is none of the option's words, or has no meaning.
+            UsageError: it is not one of the option's words, or is invalid.
         """
         if typed is None or typed == ():
             return self.default
@@ -143,7 +143,7 @@ class Verb(click.Command):
     """A verb's parser.
 
     Attributes:
-        handed: makes the arguments of its function of what was typed.
+        handed: makes the arguments of its function from the typed values.
     """
 
     handed: Callable[[dict[str, Any]], dict[str, Any]]
@@ -154,7 +154,7 @@ class Verb(click.Command):
         formatter.write_usage(ctx.command_path, " ".join(words))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write arguments, then each section of options; rare ones with ``--help-all`` alone."""
+        """Write arguments, then each section of options; rare options only with ``--help-all``."""
         rows = {"Arguments": [(str(each.metavar), each.line) for each in self._arguments]}
         rows |= {name: [] for name in ("Options", *_SECTIONS)}
         shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
@@ -168,7 +168,7 @@ class Verb(click.Command):
                     formatter.write_dl(section, col_max=26)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words behind the verb."""
+        """Parse the words after the verb."""
         if any(param.name == _TEXT for param in self.params):
             args = self._with_text_last(args)
         left = super().parse_args(ctx, args)
@@ -238,7 +238,7 @@ def verb(handler: Callable[..., int]) -> Verb:
     """Make a verb's parser, with all options of a handler, whose docstring is the help.
 
     Args:
-        handler: takes, by keyword, structs of options and options of its own.
+        handler: takes structs of options and its own options as keyword arguments.
     """
     parameters = inspect.signature(handler, eval_str=True).parameters.values()
     groups = {each.name: list(_options_of(each)) for each in parameters}

@@ -22,7 +22,7 @@ ASK_LINKER = ", or let nvJitLink decide: "
 
 
 def told_trials(summary: ArtifactSummary) -> Iterator[Note]:
-    """Notes on the trials of an artifact that worked, and on those that ended early."""
+    """Yield notes on the trials of an artifact that worked, and on trials that ended early."""
     tried = [(group.count, *pair) for group in summary.groups for pair in group.trials.items()]
     worked = Counter[tuple[str, str]]()
     for modules, (_, arch), trial in tried:
@@ -43,11 +43,11 @@ def told_trials(summary: ArtifactSummary) -> Iterator[Note]:
 
 
 def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:
-    """The result with a remedy more, where a trial link would decide a finding.
+    """Return the result with an additional remedy for each finding that a trial link would settle.
 
     Args:
         result: a result for which no trial was made.
-        how: how the user has one made.
+        how: the words that tell how to make a trial.
     """
     return replace(result, findings=tuple(_advising(finding, how) for finding in result.findings))
 

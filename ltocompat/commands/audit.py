@@ -67,7 +67,7 @@ class AuditScope(Struct, frozen=True):
 
     Attributes:
         policy: the policy, with the options of this run.
-        baseline: what is known.
+        baseline: the known findings.
     """
 
     policy: Policy
@@ -82,7 +82,7 @@ def audit(
 
     Args:
         paths: one or several files, folders, packages or locations.
-        policy: a value, or the file that has it; None: the nearest ``ltocompat.toml`` or
+        policy: a ``Policy``, or the file that has it; None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``; without one, only rules that need no target apply.
         targets: where releases run, instead of the policy's targets.
         require_archs: lists of architectures for which every artifact must have code, as
@@ -116,11 +116,11 @@ def audit(
 
 
 def run(options: AuditOptions) -> Iterable[AuditScope | _Said]:
-    """The scope of the audit, then the records of ``audit``, with a ``Failure`` for an error.
+    """Yield the scope of the audit, then the records of ``audit``, with a ``Failure`` for an error.
 
     Raises:
-        UsageError: at once, where there is a mistake in the policy or the baseline, there is
-            nothing to audit, or a report would replace what is audited.
+        UsageError: at once, if the policy or the baseline has a mistake, there is nothing to audit,
+            or a report would replace an input.
     """
     scope = _scope(options)
     found = _audited(options, _files(options, scope.policy), scope)
@@ -248,16 +248,16 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[StrPath, ...]:
 def matching_files(
     paths: Sequence[StrPath], policy: Policy, otherwise: str = "", *, allow_empty: bool = False
 ) -> tuple[StrPath, ...]:
-    """The files at paths and patterns; none of them: what was built beside the policy.
+    """Return the files at paths and patterns; without any, the packages built next to the policy.
 
     Args:
-        paths: the input, as the user named it.
-        policy: where to look.
-        otherwise: what else to do where there are none.
-        allow_empty: there may be none, whatever the policy says of device code.
+        paths: the inputs, as the user named them.
+        policy: the policy, in whose folder to look.
+        otherwise: another remedy if there are none.
+        allow_empty: True if no file is required, whatever the policy says about device code.
 
     Raises:
-        UsageError: there are none, and that may not be.
+        UsageError: there are no files, but some are required.
     """
     built = os.path.join(glob.escape(os.path.dirname(policy.source)), "dist", "*")
     files: list[StrPath] = []
@@ -320,9 +320,9 @@ def policy_summaries(
     policy: Policy,
     members: MemberCache | None = None,
 ) -> Iterator[ArtifactSummary | Failure]:
-    """Summaries of the files, with the trials of the policy.
+    """Yield summaries of the files, with the trials of the policy.
 
-    ``members`` gets what is unpacked, for a second look at it.
+    ``members`` keeps unpacked members for a second reading.
     """
     settings = replace(options.settings, kept=members, allow_empty=options.allow_empty)
     linkers = narrower = None
@@ -369,14 +369,14 @@ def results_of(
     packages: Packages,
     requirement: Required,
 ) -> Iterator[Result]:
-    """The verdicts on an artifact that a policy asks for; last, what is wrong wherever it goes.
+    """Yield the verdicts on an artifact for a policy; last, its problems on every target.
 
     Args:
         summary: the artifact.
-        package: the package that it is, or is a file of; None for none.
-        policy: what it is held to.
-        packages: what packages promise.
-        requirement: what it asks for.
+        package: the package that it is or belongs to; None for none.
+        policy: the policy.
+        packages: the checks of packages' promises.
+        requirement: its requirements.
     """
     project = os.path.dirname(policy.source) or "."
     known_as = path_in_project(summary.path, project) if policy.source else ""
@@ -415,10 +415,10 @@ class AuditTally(Struct):
     """Return the outcome of an audit: it failed, or could not decide.
 
     Args:
-        scope: what the results are held to.
+        scope: the policy and baseline of the audit.
 
     Attributes:
-        standings: how many findings stand where.
+        standings: number of findings by standing.
         failures: paths that gave no answer.
     """
 
@@ -439,12 +439,12 @@ class AuditTally(Struct):
 
     @property
     def empty(self) -> bool:
-        """There is no device code, and nothing unread that may hold some."""
+        """Return whether there is no device code, and no unread place that may have some."""
         return self._worst is Verdict.NOT_FOR_GPU and not self.failures
 
     @property
     def outcome(self) -> Outcome:
-        """The answer in a word; what can't be read may hold device code."""
+        """The answer in one word; unreadable places may have device code."""
         policy = self._scope.policy
         allow_empty = policy.allow_empty or not policy.given
         found = outcome(self._worst, Verdict.FAIL, allow_empty=allow_empty)
@@ -452,5 +452,5 @@ class AuditTally(Struct):
 
     @property
     def unused(self) -> tuple[PolicyException, ...]:
-        """The exceptions of the policy that nothing needed so far."""
+        """The exceptions of the policy that no finding has needed so far."""
         return tuple(each for each in self._scope.policy.exceptions if each not in self._used)

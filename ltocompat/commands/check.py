@@ -87,13 +87,13 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 
 
 def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Loss]:
-    """The targets, then the results of ``check``; a path that can't be read is a ``Failure``.
+    """Yield the targets, then the results of ``check``; an unreadable path is a ``Failure``.
 
-    Those of an environment end with what of it each target loses.
+    For an environment, the last records name the packages that fail on each target.
 
     Raises:
-        UsageError: at once, where a target or the route has no meaning.
-        Missing: at once, where no target is named and this machine has no driver.
+        UsageError: at once, if a target or the route is invalid.
+        Missing: at once, if no target is named and this machine has no driver.
     """
     options = of_environment(options)
     packages = not options.paths or options.python is not None
@@ -110,7 +110,7 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Lo
 
 
 def of_environment(options: CheckOptions) -> CheckOptions:
-    """The options with ``python`` in place of the one path, if that is a folder of packages."""
+    """Return the options with ``python`` instead of the path, if that is a folder of packages."""
     if len(options.paths) == 1 and options.python is None and not options.together:
         (path,) = options.paths
         if isinstance(path, str | os.PathLike) and os.path.isdir(path):
@@ -232,13 +232,13 @@ def resolve_targets(
     *,
     of_environment: bool = False,
 ) -> tuple[DeploymentTarget, ...]:
-    """Deploy targets as they can be judged; ``this machine``, or none at all, is this machine.
+    """Return deploy targets ready for checks; ``this machine`` or no target is this machine.
 
     Args:
-        spellings: values, or as ``--deploy-target`` takes them.
-        python: the interpreter whose environment is meant; None: the active one.
-        of_environment: packages of that environment are checked, on described targets with the
-            libraries that they bring.
+        spellings: values, or spellings as ``--deploy-target`` accepts them.
+        python: the interpreter of the environment; None: the active environment.
+        of_environment: True if packages of that environment are checked; on described targets, the
+            libraries that they install count, too.
 
     Raises:
         UsageError: one of them is invalid.

@@ -114,7 +114,7 @@ def _mechanisms() -> tuple[str, ...]:
 
 
 def run(options: EnvOptions) -> Iterator[Surroundings]:
-    """The look at the machine; then it is saved, where that is wanted.
+    """Yield the state of the machine, and save it if requested.
 
     Raises:
         UsageError: the root is not a folder.
@@ -127,7 +127,7 @@ def run(options: EnvOptions) -> Iterator[Surroundings]:
 
 
 def problems_of(found: Environment) -> tuple[Problem, ...]:
-    """Problems of a machine by all rules, worst first."""
+    """Return the problems of a machine by all rules, worst first."""
     return tuple(sorted(found_about("Environment", found), key=lambda problem: -problem.verdict))
 
 

@@ -90,7 +90,7 @@ def _described(machine: Mapping[str, str]) -> str:
 
 
 def explain_all() -> tuple[Explained, ...]:
-    """Every rule in the order of the catalogue, then those that are not built."""
+    """Return every rule in the order of the catalogue, then the rules that nothing checks."""
     return tuple(map(_of_rule, _ids().values()))
 
 
@@ -195,10 +195,10 @@ def _error_line(text: str) -> str:
 
 
 def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
-    """Every rule, or those that fit the text best; with places, the files that are at fault.
+    """Yield every rule, or the rules that fit the text best; with places, also the files at fault.
 
     Raises:
-        UsageError: neither or both of them are asked for, or the interpreter does not run.
+        UsageError: both or neither are requested, or the interpreter does not run.
         Missing: no rule fits.
     """
     if options.every == (options.text is not None):

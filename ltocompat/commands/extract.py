@@ -55,7 +55,7 @@ def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
 
 
 def run(options: ExtractOptions) -> Iterator[Extracted | Skipped | Failure]:
-    """The files that ``extract`` writes; a place that gives none is a ``Failure`` among them."""
+    """Yield the files that ``extract`` writes; a place without a file is a ``Failure``."""
     refuse_address(options.output, "output")
     yield from with_failures(_extract_place(text, options) for text in named(options.places))
 

@@ -21,16 +21,16 @@ _MOST = 3  # files that are named
 def files_at_fault(
     rules: Sequence[str], values: Mapping[str, str], places: Sequence[StrPath], python: str | None
 ) -> Iterator[tuple[str, str] | Failure]:
-    """The files that a cause speaks of, the worst first; what can't be read is a failure.
+    """Yield the files that have a cause, the worst first; an unreadable place is a failure.
 
     Args:
-        rules: that of the cause, and those that share its message.
-        values: what the text says.
+        rules: the rule of the cause, and the rules with the same message.
+        values: the values in the text.
         places: files, folders and packages to look in; none: the packages of ``python``.
         python: an interpreter, whose packages and libraries count.
 
     Yields:
-        A place, and what is wrong with it.
+        A place, and its problem.
 
     Raises:
         UsageError: ``python`` does not run.

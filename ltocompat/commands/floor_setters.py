@@ -24,13 +24,13 @@ _NONE, _NO_CODE = (1,), (2,)
 
 
 class Library(Struct, frozen=True):
-    """A library, or another file with device code, and what it asks.
+    """A library, or another file with device code, and its requirements.
 
     Attributes:
-        distribution: what it was installed from, ``torch 2.4.0``; else the file that was named.
-        place: where it lies.
-        needs: what it asks.
-        system: where it runs.
+        distribution: the distribution that installed it, ``torch 2.4.0``; else the named file.
+        place: its place.
+        needs: its requirements.
+        system: its operating system.
     """
 
     distribution: str
@@ -42,13 +42,13 @@ class Library(Struct, frozen=True):
 def libraries_of(
     summary: ArtifactSummary, whole: Required, package: Package | None, system: System
 ) -> Iterator[Library]:
-    """The libraries of an artifact, each by itself.
+    """Yield the libraries of an artifact, each by itself.
 
     Args:
         summary: the artifact, with the modules of different files apart.
-        whole: what it asks as a whole.
-        package: the package that it is, or is of.
-        system: where it runs.
+        whole: the requirements of the whole artifact.
+        package: the package that it is or belongs to.
+        system: its operating system.
     """
     package = package or owner(summary.path)
     image = package is not None and package.kind == Kind.IMAGE
@@ -64,7 +64,7 @@ def libraries_of(
 
 
 def surveyed(pinned: Sequence[Package], folder: str, system: System) -> list[Library]:
-    """The releases that a lock pins, as far as a survey has read their code.
+    """Return the releases that a lock pins, as far as a survey has read their code.
 
     Raises:
         UnreadableInput: there is no survey in the folder, or it can't be read.
@@ -83,7 +83,7 @@ Floor = Callable[[Required], "_Asked | None"]
 
 
 def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
-    """Yield who sets each floor of all libraries together.
+    """Yield the setter of each minimum of all libraries together.
 
     Args:
         libraries: of an environment, an image, a lock or several artifacts.
@@ -162,14 +162,14 @@ def _linker(needs: Required) -> _Asked | None:
 
 
 def with_releases(libraries: Sequence[Library], folder: str | None) -> Iterator[FloorSetter]:
-    """Add to who sets floors the newest release that a survey has with a lower floor.
+    """Add to each setter its newest release in a survey with a lower minimum.
 
     Args:
         libraries: of an environment, an image, a lock or several artifacts.
         folder: the survey's dataset; None for none.
 
     Raises:
-        UnreadableInput: there is none, or it can't be read.
+        UnreadableInput: there is no dataset, or it can't be read.
     """
     if folder is None:
         yield from floor_setters(libraries)

@@ -49,14 +49,14 @@ class PolicyDraft(Struct, frozen=True):
     """A policy that packages pass.
 
     Attributes:
-        path: the file that it is for.
-        audit: the command that holds these packages to it.
+        path: the file of the policy.
+        audit: the command that checks these packages against it.
         text: the policy.
-        written: it was written; else the file was there.
-        moved: what differs from the file that was there, a line each.
-        ignored: findings that it ignores, and until when.
-        expires: the last day on which it does.
-        missing: why a trial link was not made that may settle some of them; else empty.
+        written: True if it was written; False if the file existed.
+        moved: differences from the existing file, one line each.
+        ignored: findings that it ignores.
+        expires: the last day on which it ignores them.
+        missing: the reason why a trial link that may settle some of them was not made; else empty.
     """
 
     path: str
@@ -70,11 +70,11 @@ class PolicyDraft(Struct, frozen=True):
 
 
 def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
-    """The draft; where a path can't be read, a ``Failure`` and no draft.
+    """Yield the draft; if a path can't be read, a ``Failure`` and no draft.
 
     Raises:
-        UsageError: there is nothing to read, there is a mistake in the policy that is there, or
-            it is asked for on standard output.
+        UsageError: there is nothing to read, the existing policy has a mistake, or the output is
+            standard output.
     """
     if options.output == "-":
         raise UsageError("--output '-' is not a file; name one, as in --output ltocompat.toml")
@@ -128,7 +128,7 @@ class _Drafting:
         self.missing = ""
 
     def summaries(self, policy: Policy) -> list[ArtifactSummary | Failure]:
-        """Summaries of the files, with the trial links of a policy."""
+        """Return summaries of the files, with the trial links of a policy."""
         options = AuditOptions(
             install_linkers=self._options.install_linkers,
             limits=self._options.limits,
@@ -141,7 +141,7 @@ class _Drafting:
             ]
 
     def target(self, found: Sequence[_Known]) -> DraftTarget:
-        """The target that they pass; by a trial link, where that leaves no more to ignore."""
+        """Return the target that they pass, by a trial link if that leaves no more to ignore."""
         static = self._passed(_first_target(found), found)
         if not self._trial_decides(static, found):
             return static

@@ -87,7 +87,7 @@ def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Produc
 
 
 def run(options: InspectOptions) -> Iterator[Record | Failure]:
-    """The records of ``inspect``; a path that can't be read is a ``Failure`` among them.
+    """Yield the records of ``inspect``; an unreadable path is a ``Failure`` among them.
 
     Raises:
         Missing: an nvJitLink that a trial needs is missing.

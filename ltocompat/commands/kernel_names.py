@@ -29,16 +29,16 @@ def with_kernel_names(
     exceptions: Sequence[PolicyException] = (),
     kept: MemberCache | None = None,
 ) -> list[R | Result]:
-    """The same, where findings on modules that may not work name the kernels of these modules.
+    """Return the same results; findings on modules that may fail name the kernels of these modules.
 
-    Reading kernels is dear, so that it is done for some modules of an artifact only, in turn the
-    first of each finding, the second of each. Where an exception goes by kernels, all are read.
+    Reading kernels is slow, so only some modules of an artifact are read: the first of each
+    finding, then the second of each. If an exception has a kernel pattern, all are read.
 
     Args:
-        records: the results of one artifact, and what else there is.
+        records: the results of one artifact, and other records.
         limits: bounds for reading one file.
-        exceptions: those of a policy.
-        kept: what was unpacked when the artifact was read.
+        exceptions: the exceptions of a policy.
+        kept: the members that were unpacked when the artifact was read.
     """
     results = [record for record in records if isinstance(record, Result)]
     by_kernel = [each for each in exceptions if each.by_kernel]

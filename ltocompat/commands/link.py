@@ -98,7 +98,7 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
 
 def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
-    """The links that ``link`` makes; it raises the same errors."""
+    """Yield the links that ``link`` makes, and raise the same errors."""
     output = options.output
     if output is not None:
         refuse_address(output, "output")
@@ -183,9 +183,9 @@ def _timed(
 
 
 def seconds(answer: Answer) -> float:
-    """Time in the library, from Create to Complete (PTX is compiled when it is added).
+    """Return the time in the library, from Create to Complete (adding PTX compiles it).
 
-    Of nvlink, the time of its process.
+    For nvlink, the time of its process.
     """
     spent = answer.seconds
     return sum(number or 0.0 for number in (spent.create, spent.add, spent.complete))
@@ -217,7 +217,7 @@ def _reason(
 
 
 def why_empty(linker: Linker, target: SmArch, inputs: Sequence[LinkInput]) -> str | None:
-    """Why a link that ended well has no code in its output; None if it may be as it should."""
+    """Return why a successful link has no code in its output; None if that may be right."""
     if linker.tool is Tool.NVLINK:
         return _LEFT_OUT
     return _PASSED_OVER if SingleLink(inputs, target, linker.release).unread_ltoir() else None

@@ -18,16 +18,16 @@ from ltocompat.targets.linkers.version_request import VersionRequest, choose, sp
 
 
 class ListOptions(Struct, frozen=True):
-    """Which linkers to look for: all of them."""
+    """Options of ``linkers list``: none."""
 
 
 class Plan(Struct, frozen=True):
     """The plan of an installation.
 
     Attributes:
-        wanted: one version each, those that are there already too.
-        downloads: how many wheels must be downloaded.
-        size: bytes to download; of versions that are not in our tables nothing is known.
+        wanted: one entry per version, including installed ones.
+        downloads: number of wheels to download.
+        size: bytes to download, as far as the tables have the version.
     """
 
     wanted: tuple[VersionRequest, ...]
@@ -36,7 +36,7 @@ class Plan(Struct, frozen=True):
 
 
 class InstallChange(Struct, frozen=True):
-    """One linker for trials that was asked for, and what became of it.
+    """One requested linker for trials, and the action on it.
 
     Attributes:
         action: ``installed``, ``kept`` (it was there already) or ``removed``.
@@ -50,9 +50,9 @@ class InstallChange(Struct, frozen=True):
 
 
 def run_list(_: ListOptions) -> Iterator[Linker | Skipped]:
-    """Every linker that this machine reaches, oldest first, then those for trials; by tool.
+    """Yield every linker on this machine, by tool, oldest first, then the linkers for trials.
 
-    A file that is called so and can't be read, or is none, comes as ``Skipped`` in the end.
+    A file with such a name that is no linker or can't be read comes last as ``Skipped``.
     """
     skipped: list[Skipped] = []
     for tool in Tool:
@@ -65,11 +65,11 @@ def run_list(_: ListOptions) -> Iterator[Linker | Skipped]:
 
 
 def plan_linkers(wanted: Iterable[str], *, allow_unknown: bool = False) -> Plan:
-    """Plan to install these (``nvjitlink=12.4``, ``nvlink=all``); nothing is done yet.
+    """Plan to install linkers (``nvjitlink=12.4``, ``nvlink=all``) without doing it.
 
     Raises:
-        UsageError: one is not a linker and version, or not in our tables.
-        Missing: NVIDIA publishes none for this platform, or not this version.
+        UsageError: a word is not a linker with a version, or not in our tables.
+        Missing: NVIDIA doesn't publish it, or not for this platform.
     """
     chosen: dict[VersionRequest, None] = {}
     for text in wanted:
@@ -88,8 +88,8 @@ def install_linkers(
     """Carry out a plan, one version after the other.
 
     Raises:
-        Missing: one can't be downloaded; what came before it stays.
-        LtocompatError: what came is not what it should be, or the cache can't be written.
+        Missing: one can't be downloaded; the ones before it stay.
+        LtocompatError: the download is not the expected file, or the cache can't be written.
     """
     done = 0
     for wanted in plan.wanted:
@@ -120,17 +120,18 @@ def remove_linkers(wanted: str) -> Iterator[InstallChange]:
 
 
 def run_install(options: InstallOptions) -> Iterator[Plan | InstallChange]:
-    """The plan, then what becomes of each version.
+    """Yield the plan, then the action on each version.
 
     Raises:
-        UsageError: one is not a linker and version, or not in our tables; before anything is done.
-        Missing: there is none for this platform, or one can't be downloaded.
-        LtocompatError: what came is not what it should be, or the cache can't be written.
+        UsageError: before any installation: a word is not a linker with a version, or not in our
+            tables.
+        Missing: it isn't published for this platform, or can't be downloaded.
+        LtocompatError: the download is not the expected file, or the cache can't be written.
     """
     plan = plan_linkers(options.wanted, allow_unknown=options.allow_unknown)
     return chain([plan], install_linkers(plan, progress=options.progress))
 
 
 def run_remove(options: RemoveOptions) -> Iterator[InstallChange | Failure]:
-    """The versions that were removed; one that could not be is a ``Failure`` among them."""
+    """Yield the versions that were removed; one that could not be removed is a ``Failure``."""
     return with_failures(map(remove_linkers, options.wanted))

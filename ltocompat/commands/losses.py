@@ -11,7 +11,7 @@ from ltocompat.model.verdict import OTHER_VARIANT, Loss, Result, Verdict
 
 
 def with_losses(records: Iterable[R]) -> Iterator[R | Loss]:
-    """The records, and behind the last what each target loses: what fails first."""
+    """Yield the records, then the packages that fail on each target, the worst first."""
     unsound: dict[tuple[Verdict, Target], list[Result]] = {}
     for record in records:
         if isinstance(record, Target):  # they come first, and keep their order

@@ -54,9 +54,9 @@ def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterat
 
 
 def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
-    """The matrices; a path that can't be read is a ``Failure`` among them.
+    """Yield the matrices; an unreadable path is a ``Failure`` among them.
 
-    By deploy targets it is one matrix, behind the records of ``check``.
+    For deploy targets, yield the records of ``check``, then one matrix.
 
     Raises:
         Missing: an nvJitLink is missing.
@@ -83,13 +83,13 @@ def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
 def matrices(
     summary: ArtifactSummary, linkers: Sequence[Target], engine: Engine, *, tried: bool = False
 ) -> Iterator[Matrix]:
-    """The matrices of one artifact.
+    """Yield the matrices of one artifact.
 
     Args:
         summary: the artifact.
-        linkers: as ``linker_targets`` gives them.
-        engine: the memory of judging.
-        tried: these linkers were asked.
+        linkers: the result of ``linker_targets``.
+        engine: the engine with its cache.
+        tried: True if these linkers were tried.
     """
     artifact = ArtifactJudge(summary, engine)
     ways = {way for group in summary.groups for way in routes(group.signature)}
@@ -144,7 +144,7 @@ def _worst(results: Iterable[Result], names: Sequence[str]) -> Result:
 
 
 def linker_targets() -> list[Target]:
-    """Every nvJitLink, with every architecture."""
+    """Return a target for every nvJitLink, with every architecture."""
     return [
         Target(name=str(minor), nvjitlink=exactly(minor, _SOURCE), gpus=gpus_in_use())
         for minor in facts.nvjitlink_minors()

@@ -41,19 +41,19 @@ CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
 
 
 class Option(Struct, frozen=True):
-    """How the command line shows an option; a field without one can be set only in Python.
+    """The command-line form of an option; a field without one can be set only in Python.
 
     Attributes:
-        help: its line; empty: the line of the field in the docstring of its struct.
-        flags: its flags; empty: one made of its name.
-        metavar: what stands for its value.
-        choices: the words that it takes; shown as its metavar, and offered by the shell.
-        complete: gives the words that the shell offers, where others are valid, too.
-        env: an environment variable that sets it, too.
-        parse: makes the value of what was typed; without it, that is the value.
-        within: the least and the largest whole number that it takes.
-        after: the option that it stands behind in the help; None: the one of the line above it.
-        words: values that a flag takes behind ``=``; alone it is true.
+        help: its help; empty: the field's line in the docstring of its struct.
+        flags: its flags; empty: one flag made from its name.
+        metavar: the placeholder of its value.
+        choices: the words that it accepts; they are its metavar and its shell completions.
+        complete: returns shell completions; other words are valid, too.
+        env: an environment variable that also sets it.
+        parse: converts the typed text to the value; None: keep the text.
+        within: the smallest and the largest integer that it accepts.
+        after: the option before it in the help; None: the field above it.
+        words: values that a flag accepts after ``=``; without one, it is true.
     """
 
     help: str = ""
@@ -73,7 +73,7 @@ class Argument(Option, frozen=True):
 
 
 def several(annotation: object) -> bool:
-    """Return whether an option of this type has any number of values."""
+    """Return whether an option of this type accepts any number of values."""
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     return get_origin(annotation) is tuple
@@ -81,9 +81,9 @@ def several(annotation: object) -> bool:
 
 @functools.cache
 def fields_of(options: type[Struct]) -> dict[str, tuple[Any, Any]]:
-    """The annotation and the default of each field; ``Parameter.empty`` where none has a default.
+    """Return the annotation and the default of each field; ``Parameter.empty`` for no default.
 
-    Fields of its bases are among them.
+    Fields of base classes are included.
     """
     found: dict[str, Any] = {}
     for base in reversed(options.__mro__):
@@ -96,13 +96,13 @@ def fields_of(options: type[Struct]) -> dict[str, tuple[Any, Any]]:
 def public(
     options: type[Struct], *by_place: str, without: Sequence[str] = ("platform",)
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Make a public function of one that takes a struct of options: its parameters are the fields.
+    """Make a public function from one that takes options: its parameters are their fields.
 
-    Its other parameters come last. Their types stand in ``ltocompat/__init__.pyi``.
+    Its other parameters come last. The types are in ``ltocompat/__init__.pyi``.
 
     Args:
-        options: what the function takes.
-        by_place: the positional parameters; one with a ``*`` takes any number of values.
+        options: the struct that the function takes.
+        by_place: the positional parameters; a name with ``*`` accepts any number of values.
         without: fields that only the command line has.
     """
     fields = fields_of(options)
@@ -143,7 +143,7 @@ def public(
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:  # noqa: ANN401 - one value or several
-    """One value or several as several."""
+    """Return one value or several values as a tuple."""
     if isinstance(values, Iterable) and not is_one_source(values):
         return tuple(values)
     return (values,)
@@ -153,7 +153,7 @@ def named(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     """Paths as texts.
 
     Raises:
-        UsageError: there are none, as of a pattern that matches nothing.
+        UsageError: there are none, for example since a pattern matches nothing.
     """
     texts = [os.fspath(path) for path in paths]
     if not texts:
@@ -162,11 +162,11 @@ def named(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 def answers(records: Iterable[R | Failure | Note], on_error: OnError | None) -> Iterator[R]:
-    """The records without failures and notes.
+    """Yield the records without failures and notes.
 
     Args:
-        records: what a command yields.
-        on_error: gets the error of each failure, while the others go on; None: it is raised.
+        records: the records of a command.
+        on_error: called with the error of each failure, while the others go on; None: raise it.
 
     Raises:
         LtocompatError: a path gave no answer, and ``on_error`` is None.
@@ -183,7 +183,7 @@ def answers(records: Iterable[R | Failure | Note], on_error: OnError | None) -> 
 
 
 def with_failures(groups: Iterable[Iterable[R]]) -> Iterator[R | Failure]:
-    """The records of each group in turn; the error that ends one is a ``Failure`` among them."""
+    """Yield the records of each group in turn; an error that ends a group is a ``Failure``."""
     for records in groups:
         try:
             yield from records
@@ -192,7 +192,7 @@ def with_failures(groups: Iterable[Iterable[R]]) -> Iterator[R | Failure]:
 
 
 def complete_target() -> list[str]:
-    """Completions: names of the project, then every word that the tables know."""
+    """Return completions: the project's target names, then every word in the tables."""
     from ltocompat.targets.inline import KEYS
     from ltocompat.targets.reading import names_of_project
     from ltocompat.targets.words import target_words
@@ -230,7 +230,7 @@ OUTPUT = ("-o", "--output")
 
 
 class ReadOptions(Struct, frozen=True, kw_only=True):
-    """Options of whatever reads files.
+    """Options of every command that reads files.
 
     Attributes:
         limits: bounds for reading one file.
@@ -242,7 +242,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> "ScanSettings":
-        """The settings by which files are read."""
+        """The settings for reading files."""
         # Imported here: no help needs them.
         from ltocompat.scan.walk import ScanSettings
 
@@ -250,7 +250,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 
 
 class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
-    """Options of what judges for deploy targets: ``check`` and ``audit``.
+    """Options of the commands that check for deploy targets: ``check`` and ``audit``.
 
     Attributes:
         trial_link: Also try real linkers; this needs no GPU and no driver. With =auto, try only
@@ -284,7 +284,8 @@ class CheckOptions(VerdictOptions, frozen=True):
         route: For modules that can be loaded or linked: check this route only (default: both).
         together: Treat all linkable inputs as one link.
         python: Check the environment of this interpreter.
-        floors: also compare the metadata of packages with the least versions that their code needs.
+        floors: also compare the metadata of packages with the minimum versions that their code
+            needs.
     """
 
     paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()
@@ -314,7 +315,7 @@ class AuditOptions(VerdictOptions, frozen=True):
         dataset: If a release fails, name the newest one that runs, according to this survey's
             dataset.
         fail_on: the mildest verdict that counts; None: the policy's.
-        outputs: files that reports go to, which may not be what is audited.
+        outputs: output files of reports, which must not be inputs.
     """
 
     paths: Annotated[tuple[StrPath, ...], Argument(metavar="[PATH...]")] = ()
@@ -433,8 +434,8 @@ class InspectOptions(ReadOptions, frozen=True):
         hashes: Like --images, with the SHA-256 of each image.
         trial_link: Find out which release made scrambled LTO-IR: try nvJitLinks until one accepts
             it.
-        where: the images that are meant; None: all of them.
-        jobs: Number of reading processes (default: one per core, at most 12 per file).
+        where: the selected images; None: all. jobs: Number of reading processes (default: one per
+            core, at most 12 per file).
     """
 
     paths: Paths
@@ -577,11 +578,11 @@ class SelfTestOptions(Struct, frozen=True):
 
 
 class FactsOptions(Struct, frozen=True):
-    """Which tables to print: all of them."""
+    """Options of ``facts``: none, since it prints all tables."""
 
 
 class TargetsOptions(Struct, frozen=True):
-    """Which words to list: those that have this one in one of their parts, whatever the case.
+    """Options of ``targets``: the words to list.
 
     Attributes:
         word: Only entries with this word: hopper, 4090, 12.4, R550.

@@ -35,16 +35,17 @@ _LOOKED = "its metadata and promises, compared with the contents"
 
 
 class Packages:
-    """Holds what packages promise against their bytes.
+    """Compares the promises of packages with their contents.
 
     Args:
-        paths: what is judged, as the user named it; of a place inside a package too little is read.
+        paths: the inputs, as the user named them; a place inside a package is not enough to check
+            it.
         beside: packages that will be installed next to them.
-        limits: what reading metadata may cost.
-        sources: bytes that stand for some of the paths.
+        limits: bounds for reading metadata.
+        sources: bytes to read instead of some paths.
 
     Raises:
-        UsageError: one of those beside is not a package.
+        UsageError: a path in ``beside`` is not a package.
     """
 
     def __init__(
@@ -65,11 +66,11 @@ class Packages:
         self._installed: dict[str, tuple[Package, list[ArtifactSummary]]] = {}
 
     def package_of(self, path: str) -> Package | None:
-        """The package that a path is, or that it was installed from; None if it is none."""
+        """Return the package at a path, or the one that installed it; None for none."""
         return package_of(path, self._limits, self._sources.get(path))
 
     def problems(self, shipped: Shipped | None) -> tuple[Problem, ...]:
-        """Everything that is wrong with the promises of a package; None: it is not a package."""
+        """Return all problems of a package's promises; None if it is not a package."""
         if shipped is None:
             return ()
         # Imported here: most files are no package, and ask for none of its rules.
@@ -102,7 +103,7 @@ class Packages:
         ask: Callable[[], Required] | None = None,
         promise: Promise | None = None,
     ) -> Shipped | None:
-        """A package with its bytes, as rules look at it; None if there is nothing to judge."""
+        """Return a package with its bytes, as rules need it; None if there is nothing to check."""
         if package is None or summary.path in self._parts:
             return None
         if not summary.modules and any(s.place == Location(summary.path) for s in summary.skipped):
@@ -126,14 +127,15 @@ class Packages:
         shipped: bool = True,
         brought: frozenset[str] = frozenset(),
     ) -> Iterator[Result]:
-        """Problems of the package that an artifact is, where it is one.
+        """Yield the problems of the package, if the artifact is one.
 
-        Files of an installed package are kept, until all of them are known.
+        The files of an installed package are kept until all are known.
 
         Args:
             summary: the artifact.
-            shipped: packages that are not installed are judged, too.
-            brought: the needed libraries that a loader finds for it, which nothing has to bring.
+            shipped: True if packages that are not installed are checked, too.
+            brought: the needed libraries that a loader finds already, so that no dependency has to
+                install them.
         """
         package = self.package_of(summary.path)
         if package is not None and package.kind is Kind.INSTALLED:
@@ -147,10 +149,11 @@ class Packages:
             yield result_of(summary.path, problems, summary.origins)
 
     def installed_results(self, folders: Sequence[str] = ()) -> Iterator[Result]:
-        """Problems of installed packages, of whose files ``results`` has taken all.
+        """Yield the problems of installed packages after ``results`` got all their files.
 
         Args:
-            folders: those of an environment, whose packages without device code are judged, too.
+            folders: the folders of an environment; its packages without device code are checked,
+                too.
         """
         for package in (each for path in folders for each in packages_at(path, self._limits)):
             self._installed.setdefault(package.path, (package, []))
@@ -160,7 +163,7 @@ class Packages:
 
 
 def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Result:
-    """The verdict on an artifact wherever it goes: on nothing that only a target could tell."""
+    """Return the verdict on an artifact without any fact that depends on a target."""
     found = [finding for result in results(summary, ANY_TARGET) for finding in result.findings]
     kept = tuple(dict.fromkeys(finding for finding in found if finding.rule != TARGET_LEAVES_OPEN))
     least = Verdict.OK if kept or problems or summary.modules else Verdict.UNKNOWN
@@ -171,5 +174,5 @@ def on_any_target(summary: ArtifactSummary, problems: Sequence[Problem]) -> Resu
 
 
 def result_of(path: str, problems: Sequence[Problem], origins: Mapping[str, Origin]) -> Result:
-    """Flaws that an artifact has on every target, and how its files came into a container image."""
+    """Return problems of an artifact on every target, and the origins of files in an image."""
     return with_origins(machine_result(path, ANY_TARGET, problems, _LOOKED), origins)

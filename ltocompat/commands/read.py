@@ -180,13 +180,13 @@ class _Kept(Struct, dict=True):
 
     @functools.cached_property
     def required(self) -> Required:
-        """The requirements, which take long to find."""
+        """The requirements, which take long to compute."""
         return required(self.summary, package=self.package, limits=self.limits)
 
     def problems(
         self, summary: ArtifactSummary, beside: Sequence[str | os.PathLike[str]]
     ) -> tuple[Problem, ...]:
-        """Problems of it as a package; of a place inside too little is known."""
+        """Its problems as a package; none for a place inside a package."""
         packages = Packages([str(self.place)], beside, self.limits)
         known = self.package is not None and summary is self.summary
         ask = (lambda: self.required) if known else None
@@ -194,7 +194,7 @@ class _Kept(Struct, dict=True):
 
     @property
     def holds_something(self) -> bool:
-        """Return whether it is worth an answer among the files of a folder."""
+        """Return whether it gets an answer as one of the files of a folder."""
         package = self.package is not None and self.package.kind is not Kind.INSTALLED
         return has_something_to_judge(self.summary) or package
 
@@ -253,12 +253,12 @@ def read(
 
 
 def read_known_file(file: BinaryIO, sha256: str, *, limits: Limits = DEFAULT_LIMITS) -> Reading:
-    """Read an open file, in this process alone, as ``read`` does.
+    """Read an open file like ``read``, only in this process.
 
     Args:
         file: the file, called by its ``name``.
-        sha256: of its bytes, which takes a while to find again.
-        limits: what it may cost.
+        sha256: the SHA-256 of its bytes, so that it isn't computed again.
+        limits: bounds for reading it.
 
     Raises:
         UnreadableInput: it can't be read to its end.
@@ -277,7 +277,7 @@ class _Reader:
         self._second_pass = ArtifactReader(ScanOptions(settings, apart=True))
 
     def of_source(self, source: Source) -> Iterator[Reading]:
-        """The readings of a source.
+        """Yield the readings of a source.
 
         Raises:
             LtocompatError: as ``read`` says.
@@ -312,16 +312,16 @@ class _Reader:
                 yield Reading(kept)
 
     def of_view(self, view: ByteView, place: Location, sha256: str | None = None) -> _Kept:
-        """Keep one file, whose bytes are at hand.
+        """Return the reading of one file from its bytes.
 
         Args:
             view: its bytes.
             place: the file, or something in it.
-            sha256: of its bytes; None to find it.
+            sha256: the SHA-256 of its bytes; None: compute it.
 
         Raises:
             UnreadableInput: it can't be read to its end.
-            UsageError: nothing lies at the place.
+            UsageError: there is nothing at the place.
         """
         package = _package(view, place.path, self._settings.limits) if place.is_file else None
         kept = self._fold(walk.batches_of_view(view, place, self._settings), place, package)

@@ -53,16 +53,17 @@ class ScanOptions(Struct, frozen=True):
     """How to read.
 
     Attributes:
-        settings: of the inventory.
-        targets: for whose sake kernels are counted; None: for any.
-        tries: asks linkers and drivers about the modules of a file.
-        narrower: asks linkers for the makers of LTO-IR.
-        named: the user named the paths; else they are the files of an environment, whose
-            libraries without device code say what their packages need.
-        for_require: kernels are counted as for every target, so that what a package needs is the
-            same whatever targets it is judged for.
-        apart: as ``ArtifactSummary.apart`` says.
-        single_link: all files are linked with each other: each shows the symbols it defines.
+        settings: settings of the reader.
+        targets: the targets for which kernels are counted; None: all targets.
+        tries: tries the modules of a file with linkers and drivers.
+        narrower: finds the producers of LTO-IR with linkers.
+        named: True if the user named the paths; else they are the files of an environment, whose
+            libraries without device code show requirements of their packages.
+        for_require: True if kernels are counted as for every target, so that a package's
+            requirements don't depend on the targets.
+        apart: see ``ArtifactSummary.apart``.
+        single_link: True if all files are linked with each other, so that each shows the symbols
+            that it defines.
     """
 
     settings: ScanSettings
@@ -76,14 +77,14 @@ class ScanOptions(Struct, frozen=True):
 
     @property
     def asks_tools(self) -> bool:
-        """Return whether a linker or driver is asked, which several processes can't do."""
+        """Return whether a linker or driver is tried, which several processes can't do."""
         return self.tries is not None or self.narrower is not None
 
 
 def summaries_of(
     options: SummaryOptions, sources: OpenSources, **how: object
 ) -> Iterator[ArtifactSummary | Failure]:
-    """The summaries of what a command's options name; ``how``: fields of ``ScanOptions``."""
+    """Yield the summaries for a command's options; ``how``: fields of ``ScanOptions``."""
     jobs = 1 if sources.all_in_memory else None
     settings = replace(options.settings, jobs=jobs, sources=sources)
     return summaries(sources.texts, replace(ScanOptions(settings), **how))
@@ -92,15 +93,15 @@ def summaries_of(
 def summaries(
     paths: Sequence[StrPath], reading: ScanOptions
 ) -> Iterator[ArtifactSummary | Failure]:
-    """The summaries, file by file; several large ones are read at the same time.
+    """Yield the summaries, file by file; several large files are read at the same time.
 
     Args:
         paths: files, folders, places, or ``-``.
         reading: how to read them.
 
     Yields:
-        The summaries of the files at each path; last, of a folder, one of what is not a file
-        and can't be read. Where a path can't be opened, or nothing lies at a place, a ``Failure``.
+        The summaries of the files at each path; for a folder, last, a summary of the places that
+        could not be read. A ``Failure`` if a path can't be opened, or there is nothing at a place.
 
     Raises:
         UsageError: no path is named.
@@ -122,22 +123,22 @@ class _File(Struct, frozen=True):
 
 
 def path_of_item(item: _File | ArtifactSummary | Failure) -> str | None:
-    """The file that is read for it, where one is."""
+    """The file that is read for it, if there is one."""
     return item.place.path if isinstance(item, _File) else None
 
 
 class ArtifactReader(Struct):
-    """Reads files in one way.
+    """Reads files with one set of options.
 
-    What a signature's kernels are wanted for depends on the targets alone, so that the answers are
-    kept from file to file; nothing else is.
+    Whether kernels of a signature are needed depends only on the targets, so these answers are kept
+    from file to file; nothing else is kept.
     """
 
     _reading: ScanOptions
     _wanted: dict[ModuleSignature, ReadPlan] = {}
 
     def items(self, texts: Iterable[str]) -> Iterator[_File | ArtifactSummary | Failure]:
-        """The files at paths; of what is not a file and can't be read, a summary; failures."""
+        """Yield the summaries of files at paths, a summary of unreadable places, and failures."""
         for text in texts:
             try:
                 place = self._reading.settings.place_of(text)
@@ -153,9 +154,9 @@ class ArtifactReader(Struct):
                 yield Failure.of(error)
 
     def read(self, item: _File | ArtifactSummary | Failure) -> Iterator[ArtifactSummary | Failure]:
-        """The summary of a file, where it says something: all that was remembered ends with it.
+        """Yield the summary of a file, if it has content; then forget the file.
 
-        A ``Failure`` where the file was named and can't be opened, or nothing lies at the place.
+        Yield a ``Failure`` if a named file can't be opened, or there is nothing at the place.
         """
         if not isinstance(item, _File):
             yield item
@@ -203,7 +204,7 @@ class ArtifactReader(Struct):
             summary.skip(Skipped(file, _NO_INPUT, view.size))
 
     def read_kernels(self, view: ByteView, *summaries: ArtifactSummary) -> None:
-        """Read the kernels that tell what GPUs lose, where they are served unevenly."""
+        """Read the kernels that show what GPUs lose, if modules serve them unevenly."""
         targets = self._reading.targets
         gpus = (
             None
@@ -217,7 +218,7 @@ class ArtifactReader(Struct):
             read_kernels(summaries, wanted, self._reading.settings, view)
 
     def fold(self, batches: Iterable[Batch], summary: SummaryBuilder) -> None:
-        """Fold the batches of one file as they come; linkers and drivers are asked about each."""
+        """Fold the batches of one file as they come, and try each with linkers and drivers."""
         reading = self._reading
         reader = ModuleReader(self._wanted_of, reading.settings.detail)
         try_modules = None if reading.tries is None else reading.tries()
@@ -249,19 +250,19 @@ class ArtifactReader(Struct):
 
 
 def has_something_to_judge(summary: ArtifactSummary) -> bool:
-    """Return whether a file has code, unread places or imports of nvJitLink, named or not."""
+    """Return whether a file has code, unread places or imports of nvJitLink."""
     imports = any(host.nvjitlink_imports for host in summary.hosts)
     return bool(summary.groups or summary.skipped or imports)
 
 
 def refuse_saved(view: ByteView, path: str, *, typed: bool) -> None:
-    """Tell an answer of ours that was saved as JSON, which holds no device code, by what it is.
+    """Raise an error for a saved JSON answer of ltocompat, which has no device code.
 
-    Verdicts rest on more than it holds: definitions in SASS, metadata of packages, libraries in
-    them, images that a filter left out.
+    Verdicts need more than the answer has: definitions in SASS, metadata and libraries of packages,
+    images that a filter left out.
 
     Raises:
-        UnreadableInput: the user named it, and it is one.
+        UnreadableInput: the user named a file that is such an answer.
     """
     if not typed or not view.peek(0, 64).lstrip().startswith(b"{"):
         return
@@ -279,7 +280,7 @@ _NO_INPUT = "a linker refuses it: it is neither device code, an object nor an ar
 
 
 def may_be_linked(view: ByteView) -> bool:
-    """Return whether a linker may take bytes without device code: an object or an archive."""
+    """Return whether a linker may accept bytes without device code: an object or an archive."""
     return container_of(view) is not None or read_host(view, Budget()) is not None
 
 
@@ -289,9 +290,10 @@ _COMPAT = re.compile(r"/usr/local/cuda[^/]*/compat/?")
 
 
 def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:
-    """Add what the package of a file says to what verdicts rest on.
+    """Add facts about a file's package to its summary.
 
-    Its sources of CUDA it may compile when it runs; a library of NVIDIA's is of one toolkit.
+    The package may compile its CUDA sources at run time; a library of NVIDIA belongs to one
+    toolkit.
     """
     if package is not None:
         from ltocompat.scan.shipped_linker import of_toolkit

@@ -70,7 +70,7 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
 
 
 def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
-    """The wheels; one that can't be repaired is a ``Failure`` among them.
+    """Yield the wheels; one that can't be repaired is a ``Failure`` among them.
 
     Raises:
         UsageError: there is no folder to write into.
@@ -155,7 +155,7 @@ class _Read:
         self.findings = on_any_target(summary, self.problems).findings
 
     def images(self) -> Counter[tuple[object, ...]]:
-        """Its images, by the files that they lie in and a digest of their bytes as stored."""
+        """Return its images by file and by a digest of their stored bytes."""
         return Counter(
             (each.place.members, None)
             if isinstance(each, Skipped)

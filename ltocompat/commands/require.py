@@ -102,7 +102,7 @@ def _system(options: RequireOptions, *told: Iterable[str]) -> System:
 
 
 def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | Note]:
-    """The requirements, then whose code sets them; a path that can't be read is a ``Failure``.
+    """Yield the requirements, then the code that sets them; an unreadable path is a ``Failure``.
 
     Raises:
         Missing: an nvJitLink that a trial needs is missing.

@@ -45,14 +45,14 @@ FACTOR = 3.0
 
 
 def compiler_error(done: Compiled, release: Release, target: SmArch) -> str:
-    """Why NVRTC did not compile."""
+    """Return why NVRTC did not compile."""
     if "--gpu-architecture" in done.log:
         return f"NVRTC {release} does not know {target}; {done.failure}"
     return done.failure
 
 
 def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
-    """Why nvJitLink did not link; ``releases`` are those of NVRTC and nvJitLink."""
+    """Return why nvJitLink did not link; ``releases`` are the releases of NVRTC and nvJitLink."""
     compiler, linker = releases
     known = explain(answer.log)
     text = answer.failure if known is None else known.sentence
@@ -64,7 +64,7 @@ def linker_error(answer: Answer, releases: tuple[Release, Release]) -> str:
 
 
 def driver_error(answer: LoadAnswer, cuda: Release, linker: Release) -> str:
-    """Why a driver that serves ``cuda`` did not load what ``linker`` made."""
+    """Return why a driver for CUDA ``cuda`` did not load the output of ``linker``."""
     if answer.code is None:
         return f"{answer.step}: {answer.failure}"
     text = f"{answer.step}: {answer.code} ({answer.code_name or 'an unknown error'})"
@@ -76,7 +76,7 @@ def driver_error(answer: LoadAnswer, cuda: Release, linker: Release) -> str:
 
 
 def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool, str]:
-    """Return whether the GPU's numbers are right, which are exact in single precision."""
+    """Return whether the GPU's numbers are right; they are exact in single precision."""
     if answer.output is None:
         return False, f"{answer.outcome}: {answer.code} ({answer.code_name})"
     got = array("f", answer.output)
@@ -116,7 +116,7 @@ class SelfTestStep(Struct, frozen=True):
             to PTX, which the driver compiles); None if it makes no difference.
         target: architecture; None if it makes no difference.
         gpu: index of the GPU; None if none is used.
-        result: how it ended.
+        result: the result.
         detail: what was found or done, or why the step failed, in one sentence.
         seconds: time in the library; None if it was not measured.
     """

@@ -90,7 +90,7 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
 
 
 def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
-    """The new files; a path that gives none is a ``Failure`` among them."""
+    """Yield the new files; a path without one is a ``Failure`` among them."""
     texts = named(options.paths)
     resolved = resolve_targets(options.targets) if options.targets else ()
     policy = _policy(options.policy)
@@ -168,7 +168,7 @@ def _packing(options: SlimOptions) -> Packing | None:
 
 
 def licence_notes(path: str) -> Iterator[Note]:
-    """Yield a note on a licence that is in the way, before anything is written."""
+    """Yield a note about a licence that forbids changes, before anything is written."""
     package = package_of(path)
     own = [name for name in map(os.path.basename, _names_in(path)) if packages_with(name)]
     if package is not None and package.name.startswith("nvidia-"):
@@ -294,10 +294,10 @@ class _Run:
         self._reader = ArtifactReader(ScanOptions(self._settings, self._targets))
 
     def rewrite(self, view: ByteView, place: Location, file: BinaryIO) -> bool:
-        """Write a library anew and prove it; return whether anything in it is another.
+        """Write a library anew and verify it; return whether anything in it changed.
 
         Raises:
-            LtocompatError: something is not what it was.
+            LtocompatError: something that must stay has changed.
         """
         progress = self._settings.progress if self._packer else None
         packing = functools.partial(progress or (lambda *_: None), f"packing {place}")
@@ -340,7 +340,7 @@ class _Run:
                 self._verdicts.append(KeptVerdict(place, target, gpu, route, known, verdict))
 
     def answer(self, path: str, found: Written) -> Slimmed:
-        """Say what became of the package."""
+        """Return the answer about the package."""
         return project(
             Slimmed,
             found,

@@ -11,10 +11,10 @@ from ltocompat.targets.words import TargetWord, target_words
 
 
 def run(options: TargetsOptions) -> Iterator[TargetWord]:
-    """The words, newest first within their key.
+    """Yield the words, newest first within their key.
 
     Raises:
-        UsageError: at once, where none has the word.
+        UsageError: at once, if no entry has the word.
     """
     wanted = (options.word or "").strip().lower()
     words = ((word, f"{word.key} {word.value} {word.meaning}") for word in target_words())

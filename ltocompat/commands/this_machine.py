@@ -33,11 +33,11 @@ MACHINE = "this-machine"
 
 
 class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
-    """A machine that was looked at, with the environment of packages there.
+    """An examined machine with an environment of packages.
 
     Attributes:
-        machine: how to look at it.
-        environment: what was found.
+        machine: access to the machine.
+        environment: the facts that were found.
     """
 
     machine: Machine
@@ -47,7 +47,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, machine: Machine, installation: Installation) -> ThisMachine:
-        """Look at a machine, as the programs of an environment see it."""
+        """Examine a machine as the programs of an environment see it."""
         if installation.python is not None:
             search = installation.folders
             machine = machine.running(installation.python)
@@ -60,7 +60,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
 
     @classmethod
     def now(cls, python: str | None) -> ThisMachine:
-        """Look at this machine, with the environment of an interpreter; None: the active one.
+        """Examine this machine with the environment of an interpreter; None: the active one.
 
         Raises:
             UsageError: ``python`` does not run.
@@ -69,14 +69,14 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
         return cls.of(machine, chosen(python, machine.environ, machine))
 
     def own_result(self) -> Result:
-        """Problems of the machine itself."""
+        """The problems of the machine itself."""
         looked = f"checked with the packages of {self.installation}"
         return machine_result(MACHINE, self.target, problems_of(self.environment), looked)
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
-        """The verdicts on an artifact, with the nvJitLink that it would get here.
+        """Yield the verdicts on an artifact with the nvJitLink that it would load here.
 
-        Where that can't be told, a ``Failure`` says so, and the machine's own nvJitLink is assumed.
+        If that nvJitLink is unknown, yield a ``Failure``, and assume the machine's own nvJitLink.
         """
         library = None
         try:
@@ -93,11 +93,11 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
             yield with_problems(replace(result, target=self.target), problems)
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:
-        """The libraries of CUDA that the loader finds for a file, wherever they lie."""
+        """Return the CUDA libraries that the loader finds for a file anywhere."""
         return frozenset(asked for asked, _ in self.found(summary))
 
     def found(self, summary: ArtifactSummary) -> Iterator[tuple[str, str]]:
-        """Yield the libraries of CUDA that the loader finds for a file, with their paths."""
+        """Yield the CUDA libraries that the loader finds for a file, with their paths."""
         if not any(packages_with(name) for host in summary.hosts for name in host.needed):
             return
         with suppress(LtocompatError):  # what it gets can't be told: its metadata are judged
@@ -107,12 +107,12 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
                     yield each.asked, each.path
 
     def is_packaged(self, path: str) -> bool:
-        """Return whether a file lies among the packages of the environment."""
+        """Return whether a file belongs to the packages of the environment."""
         folders = map(os.path.realpath, self.installation.folders)
         return any(os.path.realpath(path).startswith(folder + os.sep) for folder in folders)
 
     def packaged(self, library: str) -> VersionSet[Release] | None:
-        """The ``nvJitLink`` or ``nvrtc`` that programs get out of these packages, if they do."""
+        """Return the ``nvJitLink`` or ``nvrtc`` that programs load from these packages, if any."""
         for way in (PATHFINDER, LDSO):
             for pick in self.environment.picked(library, way):
                 if pick.version and pick.path and self.is_packaged(pick.path):
@@ -121,17 +121,17 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
         return None
 
     def packages_on(self, target: Target) -> PackagesElsewhere:
-        """The packages of this machine, moved to a target."""
+        """Return the packages of this machine, moved to a target."""
         nvjitlink = target.nvjitlink or self.packaged("nvJitLink")
         nvrtc = target.nvrtc or self.packaged("nvrtc")
         moved = replace(target, nvjitlink=nvjitlink, nvrtc=nvrtc)
         return PackagesElsewhere(target=moved, installation=self.installation, machine=self)
 
     def library(self, summary: ArtifactSummary) -> Library | None:
-        """The artifact as a library of this machine; None if it asks nothing of the loader.
+        """Return the artifact as a library of this machine; None if it needs no libraries.
 
         Raises:
-            LtocompatError: it can't be read, or takes too long to read.
+            LtocompatError: it can't be read, or reading takes too long.
         """
         asking = [host for host in summary.hosts if not host.place.members]
         path = os.path.abspath(summary.path)
@@ -148,24 +148,24 @@ def _linked_by(linker: Linker | None, target: Target) -> Target:
 
 
 class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
-    """The packages of an environment of this machine, as if they were on another one.
+    """The packages of an environment of this machine, moved to a target.
 
-    What that one says nothing of, the packages bring along.
+    The packages supply the libraries that the target doesn't name.
 
     Attributes:
-        machine: where they are now.
+        machine: the machine on which they are now.
     """
 
     machine: ThisMachine
     installation: Installation
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:
-        """The libraries of CUDA that the loader finds for a file in other packages."""
+        """Return the CUDA libraries that the loader finds for a file in other packages."""
         found = self.machine.found(summary)
         return frozenset(asked for asked, path in found if self.machine.is_packaged(path))
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
-        """The verdicts on an artifact, with the nvJitLink that its packages give it."""
+        """Yield the verdicts on an artifact with the nvJitLink from its packages."""
         target = self.target
         if target.nvjitlink is None:
             with suppress(LtocompatError):  # what it gets can't be told, and isn't judged

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Trials(ExitStack):
-    """The linkers and drivers that a command asks; their processes end with it.
+    """The linkers and drivers that a command tries; their processes end with the command.
 
     Args:
-        options: of the command.
+        options: the options of the command.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Trials(ExitStack):
     def ask_linkers(
         self, targets: Sequence[Target], only: Collection[Release] | None = None
     ) -> LinkTrial:
-        """Ask the nvJitLinks that targets name about each file; of them those in ``only``."""
+        """Try each file with the nvJitLinks that targets name, as far as they are in ``only``."""
         from ltocompat.trial.cached_linker import TrialCache
         from ltocompat.trial.try_links import LinkTrial
 
@@ -74,13 +74,13 @@ class Trials(ExitStack):
         read: ScanOptions,
         route: Route | None = None,
     ) -> Iterator[ArtifactSummary | Failure]:
-        """Summaries with the answers of linkers at hand, where a verdict is unknown without them.
+        """Yield summaries; if a verdict is unknown, with the answers of installed linkers.
 
         Args:
             found: summaries of files.
             targets: the deploy targets.
-            read: how its files were read.
-            route: the route that is judged; None for each.
+            read: the options with which the files were read.
+            route: the route that is checked; None for both.
         """
         from ltocompat.commands.read_artifacts import summaries
         from ltocompat.trial.module_trial import all_of
@@ -105,7 +105,7 @@ class Trials(ExitStack):
         settings: ScanSettings,
         route: Route | None = None,
     ) -> Answers:
-        """The answers of linkers about one link; ``auto``: at hand, where it is unknown without."""
+        """Return linkers' answers to one link; ``auto``: only if needed, from installed ones."""
         from ltocompat.trial.try_links import OneLinkTrial
 
         at_hand = self._options.trial_link == AUTO
@@ -116,14 +116,14 @@ class Trials(ExitStack):
         return OneLinkTrial(asked, install, self._run, at_hand).answers(texts, settings)
 
     def ask_driver(self, machine: Target) -> None:
-        """Ask the driver of this machine, which is a target."""
+        """Try the driver of this machine, which is a target."""
         from ltocompat.trial.try_loads import LoadTrial
 
         self._asked.append(self.enter_context(LoadTrial(machine.name, self._run)).for_file)
 
     @property
     def tries(self) -> Tries | None:
-        """Asks all of them about a file; None if nobody is asked."""
+        """Tries all of them with a file; None if there is none."""
         if not self._asked:
             return None
         from ltocompat.trial.module_trial import all_of
@@ -131,7 +131,7 @@ class Trials(ExitStack):
         return all_of(self._asked)
 
     def narrower(self) -> MakerNarrower:
-        """Asks nvJitLinks which of them first takes LTO-IR, which tells who made it."""
+        """Finds the first nvJitLink that accepts LTO-IR, which shows its producer."""
         from ltocompat.targets.linkers import obtain
         from ltocompat.trial.narrow_makers import MakerNarrower
 
@@ -142,7 +142,7 @@ class Trials(ExitStack):
 def unknown_on(
     summary: ArtifactSummary, targets: Sequence[Target], route: Route | None = None
 ) -> list[Target]:
-    """The targets, and of each the GPUs, where a linker would settle what is unknown."""
+    """Return targets, each with the GPUs for which a linker would settle unknown verdicts."""
     from ltocompat.rules.engine.engine import Engine
     from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 

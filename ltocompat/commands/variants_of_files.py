@@ -30,7 +30,7 @@ from ltocompat.scan.walk import opened
 
 
 class EvaluatedFile(Struct, frozen=True):
-    """The results of one file, of which package it is, and what else is to be said of it."""
+    """The results of one file, its package, and its other records."""
 
     path: str
     package: str
@@ -39,7 +39,7 @@ class EvaluatedFile(Struct, frozen=True):
 
 
 class InstalledVariants(Struct):
-    """Holds back the files that may be variants, until it is known what their packages open.
+    """Holds back the files that may be variants until it is known which files their packages open.
 
     Args:
         limits: bounds for reading one file.
@@ -50,7 +50,7 @@ class InstalledVariants(Struct):
     _packages: dict[str, tuple[Package, frozenset[str]]] = {}
 
     def hold(self, file: EvaluatedFile, package: Package | None) -> bool:
-        """Take a file of a package, if its name says that it may be a variant."""
+        """Take a file of a package if it may be a variant by its name."""
         if package is None or package.kind is not Kind.INSTALLED:
             return False
         if package.path not in self._packages:
@@ -62,7 +62,7 @@ class InstalledVariants(Struct):
         return may_be_one
 
     def files(self) -> Iterator[EvaluatedFile]:
-        """The files that were taken, with what their packages open."""
+        """Yield the files that were taken, with the files that their packages open."""
         for path, files in self._held.items():
             yield from _folded(files, _variants_of(self._packages[path][0], self._limits))
 
@@ -88,10 +88,10 @@ def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
 
 
 def may_be_variants(files: Sequence[str]) -> frozenset[str]:
-    """The files of a package that are variants by their names; their bytes are dear to read.
+    """Return the files of a package that are variants by their names, without reading them.
 
-    Their paths differ in their version of CUDA only, or else they lie in folders beside one another
-    that have the same library of CUDA in several majors.
+    Their paths differ only in the CUDA version, or they lie in neighbouring folders with the same
+    CUDA library in several majors.
     """
     majors: dict[tuple[str, str], dict[str, int]] = {}
     tagged = {path: each for path in files if (each := tagged_path(path)) is not None}

@@ -67,7 +67,7 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
 
 
 def run(options: WeighOptions) -> Iterator[Weight | Failure]:
-    """The weights; a path that can't be read is a ``Failure`` among them."""
+    """Yield the weights; an unreadable path is a ``Failure`` among them."""
     numbers = dict.fromkeys(gpu.arch.number for gpu in gpus_of(options.keep_gpus))
     kept = Kept(tuple(numbers)) if numbers else None
     with opened_sources(options.paths, options.limits) as sources:
@@ -92,7 +92,7 @@ def _weights_of(
 
 
 def weight_of(path: str, measured: Measured, slim_saved: int | None = None) -> Weight:
-    """The answer that was measured, and what slim saves where GPUs are kept."""
+    """Return the measured answer, with the savings of slim if GPUs are kept."""
     advice, saved = savings(measured)
     tallies = [tally for library in measured.libraries.values() for tally in _tallies(library)]
     overhead = sum(library.overhead for library in measured.libraries.values())
@@ -167,7 +167,7 @@ _LONGEST = 20_000  # characters of a mangled name; longer ones stay as they are
 
 
 def demangled(name: str) -> str | None:
-    """A kernel's name as C++ says it; None if it is no C++ name, or nothing can tell."""
+    """Return a kernel's C++ name; None if it is no C++ name, or can't be demangled."""
     if not name.startswith("_Z") or len(name) > _LONGEST:
         return None
     return _demangler()(name) or None

@@ -25,7 +25,7 @@ class Disagreement(Struct, frozen=True):
 
 
 def disagreements(images: Iterable[tuple[str | None, Location]]) -> Iterator[Disagreement]:
-    """Return the options in which images differ, as far as options are stored with them.
+    """Yield the options in which images differ, as far as options are stored with them.
 
     Args:
         images: the options of each image (None if none are stored with it), and its place.

@@ -18,7 +18,7 @@ _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def metadata_moves(old: Metadata | None, new: Metadata | None) -> Iterator[Change]:
-    """Changes of version, name, tags and requirements; none if a side has no metadata."""
+    """Yield changes of version, name, tags and requirements; none if a side has no metadata."""
     if old is None or new is None:
         return
     for kind, before, after in (
@@ -50,7 +50,7 @@ _SETS = ("makers", "ltoir", "isa", "compression", "imports", "libraries")
 
 
 def moves(old: Side, new: Side) -> Iterator[Change]:
-    """Every change of files and of what they hold."""
+    """Yield every change of files and of their contents."""
     together = pairs(old.files, new.files)
     yield from _whole_files("file-lost", old, old.files.keys() - together.keys())
     yield from _whole_files("file-gained", new, new.files.keys() - set(together.values()))
@@ -146,5 +146,5 @@ def _kernels(after: str, before: str, old: Side, new: Side) -> Iterator[Change]:
 
 
 def comparable(side: Side, kind: ImageKind) -> bool:
-    """Return whether all kernels of a kind are known: one that is absent is surely absent."""
+    """Return whether all kernels of a kind are known, so that a missing one is surely absent."""
     return side.knows_kernels(kind) and not side.overflowed

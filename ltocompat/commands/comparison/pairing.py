@@ -17,9 +17,9 @@ _NUMBERS = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 
 
 def label(names: Iterable[str]) -> str:
-    """The file that a place in a package lies in, by the names that lead there, outermost first.
+    """Return the file of a place in a package, as the names that lead there, outermost first.
 
-    Packages inside packages are no files, and members of static archives are parts of one.
+    Packages inside packages don't count as files; members of static archives are parts of one file.
     """
     return next((name for name in names if not _PACKAGE.search(name)), "")
 
@@ -31,10 +31,10 @@ def unversioned(path: str) -> str:
 
 
 def pairs(old: Iterable[str], new: Iterable[str]) -> dict[str, str]:
-    """For labels of old files those of the new ones, where one surely stands for the other.
+    """Return a map from labels of old files to labels of the new files that surely replace them.
 
     The same path comes first, then the same path without versions, then the same name without
-    versions, wherever it lies. A name that several files have pairs none of them.
+    versions in any folder. Files that share a name are not paired by it.
     """
     found: dict[str, str] = {}
     rest_old, rest_new = set(old), set(new)

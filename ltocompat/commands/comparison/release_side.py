@@ -55,7 +55,7 @@ class File(Struct):
 
     Attributes:
         values: for a kind of change and a kind of image, all distinct values.
-        cut: the kinds of changes of which there were more values than are kept.
+        cut: the kinds of changes with more values than are kept.
         stored: bytes by kind of image.
         kernels: names by kind of image, found by their hash.
         example: a place in it.
@@ -68,7 +68,7 @@ class File(Struct):
     kernels: dict[ImageKind, dict[int, str]] = field(default_factory=dict)
 
     def note(self, change: str, about: str, value: str, place: Location) -> None:
-        """Keep a value when it is new and there is room."""
+        """Keep a value if it is new and there is room."""
         values = self.values.setdefault((change, about), {})
         if value in values:
             return
@@ -83,25 +83,24 @@ class Side:
 
     Args:
         path: as the caller gave it.
-        roots: the files and folders that labels of files are relative to.
-        limits: bounds for what is kept.
+        roots: the files and folders to which labels of files are relative.
+        limits: bounds for the kept values.
         names: whether names of kernels are kept.
         saved: it comes from an earlier inspection.
 
     Attributes:
         path: as the caller gave it.
-        saved: it comes from an earlier inspection.
-        files: its files by their labels.
-        sizes: bytes of each file that was read; None if nothing tells.
+        saved: True if it comes from an earlier inspection. files: its files by their labels.
+        sizes: bytes of each file that was read; None if unknown.
         modules: number of modules.
         images: number of images.
-        skipped: how many places were not read.
+        skipped: number of places that were not read.
         complete: True if every file was read to its end.
-        named: kinds of images of which at least one told its kernels.
-        unnamed: how many images of a kind did not tell theirs.
+        named: kinds of images of which at least one has readable kernels.
+        unnamed: number of images of a kind without readable kernels.
         kernels: number of distinct kernels.
-        overflowed: there were more kernels than are kept.
-        metadata: of the package.
+        overflowed: True if there were more kernels than are kept.
+        metadata: the metadata of the package.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class Side:
             self.sizes.append(record.size)
 
     def broken_off(self) -> None:
-        """The file at hand was not read to its end."""
+        """Note that the current file was not read to its end."""
         self._end(self.path)
         self.complete = False
         self.sizes.append(None)
@@ -163,12 +162,12 @@ class Side:
 
     @property
     def stored(self) -> int:
-        """Bytes that all images take."""
+        """Bytes of all images."""
         return sum(file.stored.total() for file in self.files.values())
 
     @property
     def imports(self) -> Release | None:
-        """The minimum nvJitLink that has all imported names: the highest version in them."""
+        """The minimum nvJitLink that exports all imported names: the highest version in them."""
         names = (name for f in self.files.values() for name in f.values.get(("imports", ""), ()))
         return max(filter(None, map(version_of, names)), default=None)
 
@@ -177,7 +176,7 @@ class Side:
         return kind in self.named or not self.unnamed[kind]
 
     def summary(self, kinds: set[ImageKind]) -> ArtifactSummary:
-        """All files, for rules; only images of these ``kinds`` tell whether they have kernels."""
+        """All files, for rules; only images of these ``kinds`` show whether they have kernels."""
         self._end(self.path)  # places that lie in no file
         found = self._summaries
         whole = found[0] if len(found) == 1 else replace(together_as_one(found), single_link=False)

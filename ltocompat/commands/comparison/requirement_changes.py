@@ -31,7 +31,7 @@ _Imports = tuple[Release | None, Release | None]
 
 
 def floor_moves(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
-    """Every change of what two sides ask."""
+    """Yield every change of the requirements."""
     yield from _gpus(old, new)
     yield from _coverage(old, new)
     yield from _linkers(old, new, imports)
@@ -80,7 +80,7 @@ def _release(release: Release | None) -> tuple[str] | None:
 
 
 def linker_text(code: Required | DiffSummary) -> tuple[str, ...] | None:
-    """The nvJitLink that code needs: possibly and surely; None if it needs none."""
+    """Return the minimum nvJitLink, possible and sure; None if none is needed."""
     floor = code.nvjitlink
     if floor is None:
         return (_NONE_KNOWN,) if code.nvjitlink_beyond else None
@@ -112,7 +112,7 @@ class _Floor(Struct, Generic[VersionT], frozen=True):
 
     @property
     def known(self) -> bool:
-        """Return whether it can be told where it lies."""
+        """Return whether its position is known."""
         return self.used and bool(self.version or self.beyond)
 
     def above(self, other: _Floor[VersionT]) -> bool:

@@ -26,10 +26,10 @@ _AGAIN = "save one with: ltocompat inspect --kernels --format json"
 
 
 def document(view: ByteView, path: str) -> v1.Inspect | None:
-    """The saved inspection that a file is; None when it is any other file.
+    """Return the saved inspection in a file; None for any other file.
 
     Raises:
-        UnreadableInput: it is a saved answer of ours that can't be used.
+        UnreadableInput: it is a saved answer of ltocompat that can't be used.
     """
     if not view.peek(0, 64).lstrip(b" \t\r\n").startswith(b"{"):
         return None
@@ -67,10 +67,10 @@ def _unlike(path: str, reason: str) -> UnreadableInput:
 
 
 def records(value: v1.Inspect, path: str) -> Iterator[Record | None]:
-    """The records of a saved inspection; None after a file that was not read to its end.
+    """Yield the records of a saved inspection; None after a file that was not read to its end.
 
     Raises:
-        UnreadableInput: the document isn't laid out as its schema says.
+        UnreadableInput: the document doesn't follow its schema.
     """
     try:
         for artifact in value.artifacts:

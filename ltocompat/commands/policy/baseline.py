@@ -82,7 +82,7 @@ class _Row(Struct):
 
 
 def read_baseline(path: str) -> Baseline:
-    """The baseline in a file.
+    """Return the baseline in a file.
 
     Raises:
         UsageError: it can't be read, or is not a baseline.
@@ -119,10 +119,10 @@ def _part(row: _PartRow) -> ExtentPart:
 
 
 def write_baseline(path: str, results: Iterable[Result]) -> int:
-    """Write every finding that a policy may count; how many that are.
+    """Write every finding that a policy may count, and return their number.
 
     Raises:
-        UsageError: there is a file that is not a baseline.
+        UsageError: the file exists and is not a baseline.
         LtocompatError: the file can't be written.
     """
     if os.path.exists(path) and os.path.getsize(path):
@@ -152,5 +152,5 @@ def _row(key: FindingKey, first: Finding) -> _Row:
 
 
 def by_key(result: Result, findings: Iterable[Finding]) -> dict[FindingKey, list[Finding]]:
-    """Findings of a result by their keys."""
+    """Return the findings of a result by their keys."""
     return grouped((key_of(result, finding), finding) for finding in findings)

@@ -31,7 +31,7 @@ DAYS = 90
 
 
 class IgnoredFinding(Struct, frozen=True, order=True):
-    """Findings that a draft ignores for a while: all of one key that have one extent.
+    """Findings with one key and one extent, which a draft ignores for a while.
 
     Attributes:
         rule: ID of their rule.
@@ -39,9 +39,9 @@ class IgnoredFinding(Struct, frozen=True, order=True):
         about: pattern of their subject.
         route: how their modules get onto a GPU; empty if they have one way only.
         target: name of the deploy target.
-        gpus: where, as extents name GPUs.
-        extent: how bad they are.
-        message, remedy: as those of the first ``Finding``.
+        gpus: the GPUs, as extents name them.
+        extent: their extent.
+        message, remedy: the texts of the first ``Finding``.
     """
 
     rule: str
@@ -60,7 +60,7 @@ class IgnoredFinding(Struct, frozen=True, order=True):
         return max(part.verdict for part in self.extent)
 
     def lines(self, expires: dt.date) -> Iterator[str]:
-        """The tables that ignore just these: one for each verdict and number of modules."""
+        """Yield the tables that ignore only these, one for each verdict and number of modules."""
         reason = f"already present when the policy was written: {self.message}"
         gpus = [] if self.gpus == (ANY_GPU,) else list(self.gpus)
         # One exception can't be for code that needs a version and for code that needs none.
@@ -85,7 +85,7 @@ class IgnoredFinding(Struct, frozen=True, order=True):
 
 
 def ignored_findings(results: Iterable[Audited]) -> tuple[IgnoredFinding, ...]:
-    """Findings that count in results, or are not known, as a draft ignores them."""
+    """Return the findings that count in results or are unknown, as a draft ignores them."""
     gpus: dict[tuple[FindingKey, str, FindingExtent], dict[str, None]] = {}
     first: dict[tuple[FindingKey, str, FindingExtent], Finding] = {}
     for audited in results:
@@ -114,17 +114,17 @@ def ignored_findings(results: Iterable[Audited]) -> tuple[IgnoredFinding, ...]:
 
 
 class DraftTarget(Struct, frozen=True):
-    """The oldest place that all packages work on.
+    """The oldest target on which all packages work.
 
     Attributes:
         driver: the minimum driver; without device code there is no target.
         nvjitlink: the minimum nvJitLink; None if nothing is linked.
-        system: the operating system, where it is not Linux on x86-64.
-        gpus: architectures that all of them serve.
-        trial: nvJitLinks are asked.
-        no_code: there is no device code.
-        variants: patterns of the files of which their loaders open one.
-        ignored: what is wrong today.
+        system: the operating system, if it is not Linux on x86-64.
+        gpus: architectures that all packages serve.
+        trial: True if nvJitLinks are tried.
+        no_code: True if there is no device code.
+        variants: patterns of files of which a package opens one.
+        ignored: today's findings.
     """
 
     driver: DriverVersion
@@ -162,7 +162,7 @@ class DraftTarget(Struct, frozen=True):
         return "\n".join([*lines, "", *([] if self.ignored else _example(expires))])
 
     def policy(self, today: dt.date, path: str) -> Policy:
-        """The policy that the text means, as if it stood in the file ``path``.
+        """Return the policy of the text, as if it stood in the file ``path``.
 
         Raises:
             LtocompatError: there is no room for temporary files.
@@ -186,7 +186,7 @@ def _example(expires: dt.date) -> Sequence[str]:
 
 
 def moved(policy: Policy, draft: DraftTarget, today: dt.date) -> Iterator[str]:
-    """Differences between a policy that is there and a draft, a line each."""
+    """Yield the differences between an existing policy and a draft, one line each."""
     there = next((t for t in policy.targets if t.name == _NAME), next(iter(policy.targets), None))
     if draft.no_code:
         yield "there is no device code"
@@ -205,7 +205,7 @@ def moved(policy: Policy, draft: DraftTarget, today: dt.date) -> Iterator[str]:
 
 
 def _version(key: str, there: Target, now: Target) -> Iterator[str]:
-    """Return whether the oldest version that is meant is the same."""
+    """Yield the difference, if the oldest version changed."""
     before, after = getattr(there, key), getattr(now, key)
     if (before and before.values[0]) != (after and after.values[0]):
         yield from _difference(key, before.text if before else "", after.text if after else "")

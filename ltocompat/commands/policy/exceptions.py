@@ -20,10 +20,10 @@ from ltocompat.rules.prose import rule_ids
 def read_exceptions(
     file: PolicyFile, audit: AuditTable, today: dt.date
 ) -> Iterator[PolicyException]:
-    """The exceptions that hold today.
+    """Yield the exceptions that hold today.
 
     Raises:
-        UsageError: one means nothing, or has expired.
+        UsageError: one is invalid, or has expired.
     """
     for kind in EXCEPTIONS:
         for number, table in enumerate(getattr(audit, kind)):

@@ -58,11 +58,11 @@ FindingExtent = tuple[ExtentPart, ...]
 
 
 def no_worse(now: FindingExtent, then: FindingExtent) -> bool:
-    """Return whether an extent goes in nothing beyond another one.
+    """Return whether a known extent covers another one.
 
-    Each module of today has one of its own in what was there that fared as badly, and asked for as
-    much. The worst are matched first, each with what asked for least: of a partial order of two
-    values, that leaves the most for the others.
+    Each module of today is matched with a separate known module with at least as bad a verdict and
+    as high a required version. The worst are matched first, each with the smallest requirement that
+    fits, which leaves the most for the others.
     """
     left: dict[ExtentPart, int | None] = {}
     for known in then:  # of equal ones in a baseline that was edited all count
@@ -100,7 +100,7 @@ def _asks_no_more(now: str, then: str) -> bool:
 
 
 def extent_of(findings: Iterable[Finding]) -> FindingExtent:
-    """The extent of findings of one key on one GPU."""
+    """Return the extent of findings of one key on one GPU."""
     modules: Counter[tuple[Verdict, bool, str]] = Counter()
     for finding in findings:
         for asked in _asked(finding) or ("",):
@@ -117,7 +117,7 @@ def _asked(finding: Finding) -> Iterable[str]:
 
 
 def gpu_key(gpu: Gpu | None) -> str:
-    """A GPU as extents name it: ``h100`` for ``H100``, ``sm_90`` for ``90`` and ``9.0``."""
+    """Return a GPU as extents name it: ``h100`` for ``H100``, ``sm_90`` for ``90`` and ``9.0``."""
     if gpu is None:
         return ANY_GPU
     name = gpu.name.strip().lower()

@@ -73,7 +73,7 @@ class FindingKey(Struct, frozen=True):
 
 
 def key_of(result: Result, finding: Finding) -> FindingKey:
-    """The key of a finding in the result that it belongs to."""
+    """Return the key of a finding in its result."""
     place = finding.example
     artifact = result.path.split("::", maxsplit=1)[0]
     outer = artifact if place is None else place.path
@@ -92,9 +92,9 @@ def key_of(result: Result, finding: Finding) -> FindingKey:
 
 @functools.lru_cache(maxsize=256)
 def target_key(target: Target) -> str:
-    """The keys of a deploy target as they were written, in one spelling and order.
+    """Return the keys of a deploy target in one spelling and order.
 
-    A target that is only renamed, or gets a GPU more, keeps it.
+    A new name or an additional GPU doesn't change them.
     """
     if target == ANY_TARGET:
         return target.name
@@ -122,10 +122,10 @@ def _distribution(package: str, path: str, known_as: str) -> tuple[str, tuple[st
 
 
 def distribution(path: str) -> str:
-    """The normalized name of a package file, without its version; of any other file its path.
+    """Return the normalized name of a package file without version; for other files, the path.
 
-    A package is the same wherever it lies; a loose file is not, since many have the same name. Of
-    its path the last part alone loses its version: files of several folders are several files.
+    A package is the same in any folder; a separate file is not, since many have the same name. Only
+    the last part of its path loses its version, since files of several folders differ.
     """
     path = path.replace(os.sep, "/")
     folder, mark, base = path.rpartition("/")
@@ -136,11 +136,11 @@ def distribution(path: str) -> str:
 
 
 def path_in_project(path: str, project: str | None = None) -> str:
-    """A file by its path from a folder on, however it is named; absolute where there is none.
+    """Return the path of a file relative to a folder; the absolute path without a folder.
 
     Args:
-        path: what was typed; what is no file stays as it is.
-        project: the folder; None: that of the repository around the current folder.
+        path: the typed path; a word that is no file stays unchanged.
+        project: the folder; None: the root of the repository around the current folder.
     """
     outer = path.split("::", maxsplit=1)[0]
     if not os.path.lexists(outer):

@@ -85,6 +85,6 @@ Ptx = Annotated[Text, _arch("compute")]
 
 
 def rule_ids(ids: Iterable[str]) -> Form:
-    """One of these, in small or capital letters."""
+    """Return a pattern for any of these words in lower or upper case."""
     listed = sorted(ids)
     return {"anyOf": [{"enum": listed}, _text(f"({'|'.join(map(_any_case, listed))})")]}

@@ -95,7 +95,7 @@ class Audited(Struct, frozen=True):
 
 
 def audited(results: Sequence[Result], policy: Policy, baseline: Baseline) -> tuple[Audited, ...]:
-    """Hold the results of one artifact against a policy and a baseline."""
+    """Compare the results of one artifact with a policy and a baseline."""
     checked = (_advised(result, policy) for result in results)
     pairs = [(result, _assessed(result, policy, baseline)) for result in checked]
     growth = _growth(pairs, baseline)
@@ -264,7 +264,7 @@ def _advised(result: Result, policy: Policy) -> Result:
 
 
 def asking(policy: Policy) -> str:
-    """How nvJitLinks are asked in an audit: the option, and the key of its policy."""
+    """Return how an audit can try nvJitLinks: the option, and the key of its policy."""
     key = f", or write trial-link = true under {policy.table} in {policy.source}"
     return f"add {TRIAL_OPTION}{key if policy.source else ''}"
 

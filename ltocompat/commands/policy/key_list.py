@@ -39,7 +39,7 @@ class _Table(Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_f
 
 
 class TargetTable(_Table, frozen=True, kw_only=True):
-    """A place where the releases will run.
+    """A target on which the releases will run.
 
     Attributes:
         driver: The driver: a release, a branch or a range.
@@ -77,7 +77,7 @@ class TargetTable(_Table, frozen=True, kw_only=True):
 
 
 class PromiseTable(_Table, frozen=True, kw_only=True):
-    """What a project promises of its packages.
+    """The promises of a project about its packages.
 
     Attributes:
         sass: Every package has SASS for these architectures.
@@ -203,7 +203,7 @@ class AuditTable(_Table, frozen=True, kw_only=True):
 
 
 class PolicyTables(_Table, frozen=True, kw_only=True):
-    """All tables; those of targets are read as ``--deploy-target`` reads them."""
+    """All tables; tables of targets are read like ``--deploy-target``."""
 
     targets: Any = None
     promise: PromiseTable | None = None
@@ -214,11 +214,11 @@ class PolicyKey(Struct, frozen=True):
     """A key of one of the tables.
 
     Attributes:
-        name: as it is written.
+        name: its spelling.
         example: a value, as TOML.
-        default: what holds without it; empty if it must be there.
-        text: what it is for, in a sentence or two: what the docstring of its table says.
-        words: all values that it takes, where they are few.
+        default: the default; empty if the key is required.
+        text: its meaning in one or two sentences, from the docstring of its table.
+        words: all values that it accepts, if they are few.
     """
 
     name: str

@@ -19,13 +19,13 @@ _NUMBERS = re.compile(r"\[[0-9.]+\]")
 
 
 class PolicyFile(OwnTables, frozen=True):
-    """The tables of a policy as they are written."""
+    """The tables of a policy as written."""
 
     def read(self) -> PolicyTables:
-        """The tables with all values of their types.
+        """Return the tables with all values converted to their types.
 
         Raises:
-            UsageError: a key is unknown or missing, or a value has no meaning.
+            UsageError: a key is unknown or missing, or a value is invalid.
         """
         try:
             # A tuple, so that every complaint has a place.
@@ -59,10 +59,10 @@ class PolicyFile(OwnTables, frozen=True):
         return value
 
     def parsed(self, place: str, parse: Callable[[R], T], value: R) -> T:
-        """Parse the value of a key; errors say which key it was.
+        """Parse the value of a key; errors name the key.
 
         Raises:
-            UsageError: it has no meaning.
+            UsageError: it is invalid.
         """
         try:
             return parse(value)
@@ -70,7 +70,7 @@ class PolicyFile(OwnTables, frozen=True):
             raise UsageError(f"{self.path}: {place}: {error}") from error
 
     def wrong(self, place: str, text: str, remedy: str = "") -> UsageError:
-        """The error for a key whose value has no meaning; the remedy is the example of its list."""
+        """Return the error for a key with an invalid value; the remedy is the key's example."""
         return UsageError(f"{self.path}: {place} {text}; {remedy or self._example(place)}")
 
     def _example(self, place: str) -> str:

@@ -11,7 +11,7 @@ from ltocompat.targets.text_file import read_text
 
 
 def policy_lines(policy: Policy) -> PolicyLines | None:
-    """Where the targets of a policy stand in its file; None if that can't be read any more."""
+    """Return the lines of a policy's targets in its file; None if it can't be read any more."""
     try:
         text = read_text(policy.source)
     except UsageError:

@@ -14,7 +14,7 @@ _ANONYMOUS = re.compile(r"_GLOBAL_[_.$]N")
 
 
 def source_name(mangled: str) -> str:
-    """``gemm::run`` of ``_ZN4gemm3runIfEEvPT_``; empty if a name is not mangled so."""
+    """Return ``gemm::run`` for ``_ZN4gemm3runIfEEvPT_``; empty if the name is not mangled."""
     if not mangled.startswith("_Z"):
         return ""
     position = 2

@@ -40,7 +40,7 @@ _KINDS = {
 
 
 def should_hold_code(policy: Policy, summary: ArtifactSummary, package: Package | None) -> bool:
-    """Return whether device code is to be expected: a package for any platform may have none."""
+    """Return whether device code is expected: packages for any platform may have none."""
     if summary.modules or package is None or policy.allow_empty:
         return bool(summary.modules)
     return any(platform not in ANY_PLATFORM for platform in package.platforms)
@@ -58,12 +58,12 @@ def _is_one_image(summary: ArtifactSummary) -> bool:
 def policy_problems(
     policy: Policy, summary: ArtifactSummary, required: Required, package: Package | None
 ) -> Iterator[Problem]:
-    """Problems that the policy finds in an artifact.
+    """Yield the problems of an artifact by the policy.
 
     Args:
-        policy: what it is held to.
-        summary: what is left of it for verdicts.
-        required: what it asks for.
+        policy: the policy.
+        summary: the summary of the artifact.
+        required: its requirements.
         package: the package that it is; None for none.
     """
     yield from _size(policy, summary)

@@ -15,9 +15,9 @@ from ltocompat.packages.values import Package
 def without_provided(
     summary: ArtifactSummary, policy: Policy, package: Package | None
 ) -> ArtifactSummary:
-    """The summary of a package without the libraries that its dependencies are known to bring.
+    """Return the summary of a package without the libraries that its dependencies install.
 
-    A dependency brings them only where the metadata requires it.
+    A dependency counts only if the metadata requires it.
     """
     required = {dependency.name for dependency in package.requires} if package else set()
     patterns = [

@@ -33,12 +33,12 @@ _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def find_policy(where: str = ".") -> str | None:
-    """The nearest file with a policy, in the folder ``where`` or in one around it; None for none.
+    """Return the nearest file with a policy, in the folder ``where`` or a parent; None for none.
 
-    The folders end with that of the repository, which has a ``.git``.
+    The search ends at the root of the repository, which has a ``.git``.
 
     Raises:
-        UsageError: a file on the way can't be read, or is neither this user's nor root's.
+        UsageError: a file on the way can't be read, or belongs to neither this user nor root.
     """
     for folder in folders_around(where):
         for name in (OWN, PYPROJECT):
@@ -72,7 +72,7 @@ def _refuse_of_others(path: str) -> None:
 
 
 def nearest_policy() -> Policy:
-    """The policy of the project around the current folder; ``NO_POLICY`` where there is none.
+    """Return the policy of the project around the current folder; ``NO_POLICY`` if there is none.
 
     Raises:
         UsageError: as ``read_policy`` says.
@@ -82,15 +82,15 @@ def nearest_policy() -> Policy:
 
 
 def read_policy(path: str, today: dt.date | None = None) -> Policy:
-    """The policy in a file.
+    """Return the policy in a file.
 
     Args:
         path: the file.
-        today: the day that ignores are held against; None for this one.
+        today: the day for end dates; None: today.
 
     Raises:
-        UsageError: it can't be read, has an unknown key or a value that means nothing, or an ignore
-            has expired; the text names file and key.
+        UsageError: it can't be read, has an unknown key or an invalid value, or an exception has
+            expired; the text names file and key.
     """
     found = own_tables(path)
     if found.tables is None:
@@ -173,7 +173,7 @@ def _gpus(names: Sequence[str]) -> tuple[Gpu, ...]:
 
 
 def listed_archs(value: str | Sequence[str]) -> tuple[SmArch, ...]:
-    """The architectures of a list or of several, each once."""
+    """Return the architectures of one or several lists, each once."""
     if not value and not isinstance(value, str):
         return ()
     # Imported here: most policies require none.

@@ -45,7 +45,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Why findings do not count, as one phrase."""
+        """The reason why findings do not count, as one phrase."""
         until = "allowed" if self.expires is None else f"ignored until {self.expires}"
         return f"{until} ({self.reason})"
 

@@ -15,12 +15,12 @@ from ltocompat.scan.variants import named_variants
 def with_named_variants(
     summary: ArtifactSummary, patterns: Sequence[str] | None
 ) -> ArtifactSummary:
-    """A package with the variants that a policy names.
+    """Return a package with the variants that a policy names.
 
     Args:
-        summary: the package, with those that were found.
-        patterns: names of the files that are variants; none: it has none; None: the policy names
-            none, so that what was found holds.
+        summary: the package, with the variants that were found.
+        patterns: names of the files that are variants; empty: it has none; None: keep the variants
+            that were found.
     """
     if patterns is None:
         return summary

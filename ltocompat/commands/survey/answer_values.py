@@ -20,7 +20,7 @@ class Command(str):
 
 
 class RuleId(str):
-    """The ID of a rule, which has a page."""
+    """The ID of a rule; reports link it to the rule's page."""
 
     __slots__ = ()
 
@@ -33,9 +33,9 @@ class Table(Struct, frozen=True):
     """The rows behind an answer.
 
     Attributes:
-        columns: their titles.
-        rows: the values, as many a row as there are columns.
-        left_out: how many more rows there are; the dataset has them.
+        columns: the titles of the columns.
+        rows: the rows, with one value for each column.
+        left_out: number of further rows, which the dataset has.
     """
 
     columns: tuple[str, ...]
@@ -44,13 +44,13 @@ class Table(Struct, frozen=True):
 
 
 class Chart(Struct, frozen=True):
-    """Numbers to be drawn, row by row.
+    """The numbers of a chart, row by row.
 
     Attributes:
-        title: what is drawn.
-        columns: what each number of a row is of.
-        rows: a label, and for each column a number and what it is a part of; None for none.
-        unit: ``packages``, ``bytes``, or ``shares``, of which both numbers are said.
+        title: the title of the chart.
+        columns: the meaning of each number of a row.
+        rows: a label, and for each column a number and its whole; None for no number.
+        unit: ``packages``, ``bytes``, or ``shares``, which show both numbers.
     """
 
     title: str
@@ -60,11 +60,11 @@ class Chart(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """A sentence, and what it counts.
+    """A sentence, and the rows that it counts.
 
     Attributes:
         text: the sentence, with its numbers.
-        rows: places in the answer's table of the rows that it counts.
+        rows: indices of these rows in the answer's table.
     """
 
     text: str
@@ -76,11 +76,11 @@ class Answer(Struct, frozen=True):
 
     Attributes:
         name: an ID, ``ptx``.
-        question: what was asked.
-        claims: sentences with the numbers.
-        chart: a picture of them.
-        table: the rows that they come from.
-        query: how to ask the dataset something like it, in DuckDB's SQL.
+        question: the question.
+        claims: the sentences of the answer.
+        chart: the chart of its numbers.
+        table: the rows behind its numbers.
+        query: a similar query of the dataset in DuckDB's SQL.
     """
 
     name: str
@@ -95,11 +95,11 @@ class SurveyReport(Struct, frozen=True):
     """The answers that a dataset gives.
 
     Attributes:
-        folder: of the dataset.
-        started: when its first run began.
-        finished: when its last came to its end; None: it did not yet.
+        folder: the folder of the dataset.
+        started: begin of its first run.
+        finished: end of its last run; None if it is unfinished.
         facts: the versions of ltocompat that read the packages.
-        packages: how many packages it has.
+        packages: number of packages in it.
         answers: the answers.
     """
 

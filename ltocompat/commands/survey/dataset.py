@@ -47,18 +47,18 @@ _LONGEST = 30.0  # seconds that rows wait for others to be written with
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """The question of a run.
+    """The options of a run that determine its answers.
 
     Attributes:
         facts: version of ltocompat and of its tables and rules.
         sources: the sources, as they were given.
         targets: spellings of the deploy targets; empty for the default ones.
         platforms: the platforms that were surveyed; empty for all.
-        match: the pattern that projects of an index had to match; None: all.
-        releases: how many releases of a project.
-        every_python: the wheels for every Python.
+        match: the pattern of names of projects of an index; None: all.
+        releases: number of releases of each project.
+        every_python: True for the wheels of every Python.
         shard: ``2/8``: the second of eight parts of the projects; None: all of them.
-        started: when it began.
+        started: the begin of the run.
     """
 
     facts: str
@@ -72,18 +72,17 @@ class Question(Struct, frozen=True, kw_only=True):
     started: datetime
 
     def same_as(self, other: Question) -> bool:
-        """Return whether both ask the same, whenever they did."""
+        """Return whether both are the same question, apart from their begin."""
         return structs.replace(self, started=other.started) == other
 
 
 class Manifest(Struct, frozen=True, kw_only=True, tag_field="schema", tag="ltocompat/survey/v1"):
-    """The file beside the tables.
+    """The file next to the tables.
 
     Attributes:
         version: ``SCHEMA_VERSION`` of the tables.
-        runs: what was asked, oldest first; a run that goes on where another was cut off is no
-            new one.
-        finished: when the last of them came to its end; None: it did not yet.
+        runs: the questions, oldest first; a run that resumes an interrupted one adds none.
+        finished: end of the last run; None if it is unfinished.
     """
 
     version: int
@@ -92,13 +91,12 @@ class Manifest(Struct, frozen=True, kw_only=True, tag_field="schema", tag="ltoco
 
 
 class Dataset:
-    """A dataset for reading; of parts that were not written to their end nothing is read.
+    """A dataset for reading; incomplete parts are not read.
 
-    Args:
-        folder: where it is.
+    Args: folder: its folder.
 
     Raises:
-        UnreadableInput: there is none, or it is not this version's.
+        UnreadableInput: there is none, or another version wrote it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -111,7 +109,7 @@ class Dataset:
         self.manifest = manifest
 
     def scan(self, name: str) -> ds.Dataset:
-        """A table of which nothing was read yet.
+        """Return a table without reading it.
 
         Args:
             name: one of ``TABLES``.
@@ -130,16 +128,16 @@ class Dataset:
             wanted: names of the columns to read; None for all.
 
         Raises:
-            UnreadableInput: a file of it can't be read.
+            UnreadableInput: one of its files can't be read.
         """
         with readable(repr(self.folder.path(name)), OSError, extra("pyarrow").ArrowException):
             return self.scan(name).to_table(columns=wanted)
 
     def surveyed(self) -> Iterator[Surveyed]:
-        """The rows of each distribution and of each failure, checked against their types.
+        """Yield the rows of each distribution and of each failure, checked against their types.
 
         Raises:
-            UnreadableInput: a file can't be read, or holds what no such row holds.
+            UnreadableInput: a file can't be read, or has an invalid row.
         """
         reader = extra("pyarrow.parquet")
         errors = (OSError, ValueError, KeyError, extra("pyarrow").ArrowException)
@@ -154,11 +152,11 @@ class Dataset:
 
 
 class Known(NamedTuple):
-    """A distribution as it was when it was surveyed.
+    """The file of a distribution when it was surveyed.
 
     Attributes:
-        sha256: of its file; None if it was never read whole.
-        size: bytes of its file; None if nothing said so.
+        sha256: the SHA-256 of its file; None if the file was never read as a whole.
+        size: bytes of its file; None if unknown.
     """
 
     sha256: str | None
@@ -166,24 +164,24 @@ class Known(NamedTuple):
 
 
 class DatasetWriter:
-    """Adds to a dataset, alone; use it as a context manager.
+    """The only writer of a dataset; use it as a context manager.
 
-    What is added is written when there is enough of it, within half a minute, and at the end.
+    Rows are written once there are enough, within half a minute, and at the end.
 
     Args:
-        folder: where it is, or is to be.
-        question: what this run asks.
-        append: it may be another question than that of the run before.
-        retry_failed: forget what failed, for whatever reason.
-        distributions: how many distributions make a part.
+        folder: the folder of the dataset, new or existing.
+        question: the question of this run.
+        append: True if the question may differ from the question of the run before.
+        retry_failed: forget all failures.
+        distributions: number of distributions in a part.
 
     Attributes:
-        unlisted: projects and indexes that could not be listed by the run before, for a reason that
-            lasts; their rows are gone, since they are asked for again.
+        unlisted: projects and indexes that the run before could not list, for a permanent reason;
+            their rows are dropped, since they are requested again.
 
     Raises:
-        UsageError: another question was asked there, and ``append`` is not given; or another run is
-            writing there.
+        UsageError: the dataset has a different question and ``append`` is not set; or another run
+            is writing to it.
     """
 
     def __init__(
@@ -224,7 +222,7 @@ class DatasetWriter:
                 self._write_manifest(structs.replace(self._manifest, finished=datetime.now(UTC)))
 
     def known(self) -> dict[str, Known]:
-        """Source -> what each distribution that is there for good was."""
+        """Source -> the files of its distributions that need no other try."""
         table = Dataset(self._folder.address).table(_COMMIT, ["source", "sha256", "size"])
         return {row["source"]: Known(row["sha256"], row["size"]) for row in table.to_pylist()}
 
@@ -281,7 +279,7 @@ def _prefix(found: Surveyed) -> str:
 
 
 def arrow_schema(name: str) -> pa.Schema:
-    """The Arrow schema of a table, with the meaning of each column and the schema's version."""
+    """Return a table's Arrow schema, with the meaning of each column and the schema's version."""
     arrow = extra("pyarrow")
     types = {
         str: arrow.string(),
@@ -299,11 +297,11 @@ def arrow_schema(name: str) -> pa.Schema:
 
 
 def write_part(folder: Folder, prefix: str, found: Iterable[Surveyed]) -> None:
-    """Write the rows of some distributions; with the last table they are there.
+    """Write the rows of some distributions; they count once the last table is written.
 
     Args:
         folder: of the dataset.
-        prefix: which parts it is one of.
+        prefix: the prefix of the part's name.
         found: the rows.
     """
     numbers = [int(part[len(prefix) : -len(_SUFFIX)]) for part in _parts(folder, prefix)]
@@ -314,9 +312,9 @@ def write_part(folder: Folder, prefix: str, found: Iterable[Surveyed]) -> None:
 
 
 def parquet_file(name: str, rows: Sequence[bytes]) -> bytes:
-    """A Parquet file of rows of one table, which are JSON.
+    """Return a Parquet file with rows of one table, which are JSON.
 
-    Of Python's values pyarrow makes columns only when it has imported pandas, where that is there.
+    The rows are JSON, since pyarrow imports pandas, if installed, before it converts Python values.
     """
     arrow, reader, pq = extra("pyarrow"), extra("pyarrow.json"), extra("pyarrow.parquet")
     schema = arrow_schema(name)

@@ -30,10 +30,10 @@ _GPUS = {
 
 
 def default_targets(platforms: Iterable[str]) -> tuple[str, ...]:
-    """The targets of a package that is for these platforms, as ``--deploy-target`` takes them.
+    """Return the targets of a package for these platforms, as ``--deploy-target`` accepts them.
 
     Args:
-        platforms: those of its tags: ``manylinux_2_28_x86_64``, ``win_amd64``; none: Linux.
+        platforms: the platforms of its tags: ``manylinux_2_28_x86_64``, ``win_amd64``; none: Linux.
     """
     return _for_system(system_of(tuple(platforms)))
 

@@ -15,19 +15,19 @@ class Distribution(Struct, frozen=True, kw_only=True):
     Attributes:
         source: its path or address.
         filename: name of the file.
-        index: the index that it comes from; None for a file of a folder.
-        project: normalized name; None if nothing names it.
-        version: as written; None if nothing names it.
-        tags: of the file name.
-        platforms: those of the tags.
-        requires_python: as the index says it.
-        upload_time: when the index got it.
-        yanked: its project withdrew it.
-        yanked_reason: why.
-        size: bytes, as the index says it.
-        sha256: as the index says it, or as it was measured.
-        has_metadata: METADATA can be fetched by itself (PEP 658).
-        metadata_sha256: of that; None if nothing says it.
+        index: its index; None for a file of a folder.
+        project: normalized name; None if unknown.
+        version: as written; None if unknown.
+        tags: the tags of the file name.
+        platforms: the platforms of the tags.
+        requires_python: the index's value.
+        upload_time: time of the upload to the index.
+        yanked: True if its project withdrew it.
+        yanked_reason: the reason for that.
+        size: bytes, from the index.
+        sha256: SHA-256, from the index or computed.
+        has_metadata: True if METADATA can be fetched by itself (PEP 658).
+        metadata_sha256: SHA-256 of METADATA; None if unknown.
     """
 
     source: str
@@ -48,7 +48,7 @@ class Distribution(Struct, frozen=True, kw_only=True):
 
     @property
     def remote(self) -> bool:
-        """Return whether it has to be fetched."""
+        """Return whether it must be fetched."""
         return self.index is not None or is_address(self.source)
 
 
@@ -56,13 +56,13 @@ class Measures(Struct, frozen=True, kw_only=True):
     """The cost of a distribution's task.
 
     Attributes:
-        surveyed: when it ended.
+        surveyed: the end of the task.
         seconds: wall-clock time.
         cpu_seconds: processor time.
-        peak_memory: largest resident memory of the process so far, bytes; 0 if not known.
+        peak_memory: largest resident memory of the process so far, bytes; 0 if unknown.
         bytes_fetched: bytes that came over the network.
         requests: requests that were sent.
-        looked_at: ``whole`` or ``members``; None if nothing was.
+        looked_at: ``whole`` or ``members``; None if nothing was read.
     """
 
     surveyed: datetime

@@ -36,19 +36,19 @@ Engine = Callable[[Iterable[Distribution], TaskOptions], Generator[Surveyed, Non
 
 
 def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) -> Engine:
-    """The engine that does the tasks.
+    """Return the engine that runs the tasks.
 
-    Workers of our own are started with the first task, and end with the last one: what it gives is
-    read to its end, or closed.
+    Local workers start with the first task and end with the last one, so the caller has to read the
+    iterator to its end or close it.
 
     Args:
         jobs: number of worker processes; None: one per core; 1: only this process.
-        scheduler: address of a cluster's scheduler; None: workers of our own.
+        scheduler: address of a cluster's scheduler; None: local workers.
         dashboard: show Dask's dashboard on this machine.
 
     Raises:
         Missing: Dask is not installed.
-        UsageError: the scheduler is reached neither by TLS nor on this machine.
+        UsageError: the scheduler is neither on this machine nor reached by TLS.
     """
     workers = jobs or cores()
     if scheduler is None and workers == 1 and not dashboard:
@@ -126,10 +126,10 @@ def _encoded_rows(distribution: Distribution, options: TaskOptions) -> bytes:
 
 
 def require_tls(address: str) -> None:
-    """See that nobody between here and a scheduler can send it work.
+    """Check that nobody on the network can send work to a scheduler.
 
     Raises:
-        UsageError: the address means neither TLS nor this machine.
+        UsageError: the address is neither of TLS nor of this machine.
     """
     parts = split_address(address if "://" in address else f"tcp://{address}")
     here = parts.hostname == "localhost"

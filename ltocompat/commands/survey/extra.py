@@ -13,10 +13,10 @@ _MISSING = (
 
 
 def extra(name: str) -> ModuleType:
-    """A module that comes with ``ltocompat[survey]``: Dask, DuckDB, fsspec, pyarrow, urllib3.
+    """Return a module of ``ltocompat[survey]``: Dask, DuckDB, fsspec, pyarrow, urllib3.
 
     Args:
-        name: as ``import`` has it.
+        name: the name for ``import``.
 
     Raises:
         Missing: it is not installed.
@@ -28,10 +28,10 @@ def extra(name: str) -> ModuleType:
 
 
 def see_installed(name: str) -> None:
-    """See that a package of the extra is there, without its import.
+    """Check that a package of the extra is installed, without importing it.
 
     Args:
-        name: as ``import`` has it.
+        name: the name for ``import``.
 
     Raises:
         Missing: it is not installed.

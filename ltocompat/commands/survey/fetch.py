@@ -23,13 +23,13 @@ _MOST_DIRECTORY = 64 * MIB
 def fetch_members(
     url: str, file: io.FileIO, http: Http, budget: Budget, traffic: Traffic
 ) -> list[ZipMember] | None:
-    """The members of a zip of which the end is fetched; None if only the whole would tell.
+    """Return the members of a zip from its end; None if only the whole file shows them.
 
     Args:
-        url: of the zip.
+        url: the address of the zip.
         file: gets its size and its end.
         http: sends the requests.
-        budget: of reading the list.
+        budget: the budget for reading the list.
         traffic: is added to.
 
     Raises:
@@ -57,10 +57,10 @@ def fetch_members(
 def fetch_metadata(
     distribution: Distribution, http: Http, budget: Budget, traffic: Traffic
 ) -> Package | None:
-    """METADATA of a wheel that is not fetched (PEP 658); None if the index has it not.
+    """Return METADATA of a wheel without fetching the wheel (PEP 658); None if the index has none.
 
     Raises:
-        FetchFailed: it can't be had, or has another sum than the index says.
+        FetchFailed: it can't be fetched, or its SHA-256 differs from the index.
     """
     if not distribution.has_metadata:
         return None

@@ -43,7 +43,7 @@ class FetchFailed(LtocompatError):
     """Something could not be fetched.
 
     Attributes:
-        passing: it may be another time.
+        passing: True if another try may succeed.
     """
 
     def __init__(self, message: str, *, passing: bool) -> None:
@@ -55,7 +55,7 @@ class FetchFailed(LtocompatError):
 
 
 class Traffic(Struct):
-    """The traffic of a task: bytes that came, and requests."""
+    """The traffic of a task: received bytes, and requests."""
 
     fetched: int = 0
     requests: int = 0
@@ -66,8 +66,8 @@ class Page(Struct, frozen=True):
 
     Attributes:
         data: its bytes.
-        content_type: what it says to be.
-        url: where it was in the end.
+        content_type: its content type.
+        url: its address after redirects.
     """
 
     data: bytes
@@ -80,7 +80,7 @@ class Part(Struct, frozen=True):
 
     Attributes:
         data: the bytes.
-        start: where they begin in it.
+        start: their offset in the file.
         size: bytes of the whole file.
     """
 
@@ -93,7 +93,7 @@ class Http:
     """Sends requests, through the user's proxies and with the user's certificates.
 
     Args:
-        settings: of the user's indexes.
+        settings: the settings of the user's indexes.
     """
 
     def __init__(self, settings: IndexSettings) -> None:
@@ -107,7 +107,7 @@ class Http:
 
         Args:
             url: where.
-            accept: the types that are understood.
+            accept: the accepted content types.
             most: bytes; a longer answer is an error.
             traffic: is added to.
 
@@ -129,8 +129,8 @@ class Http:
             traffic: is added to.
 
         Returns:
-            The bytes; None if the server gives none in parts, or broke off. Of an answer with the
-            whole file nothing is read.
+            The bytes; None if the server sends no ranges, or the connection broke. An answer with
+            the whole file is not read.
 
         Raises:
             FetchFailed: the server can't be reached, or has no such file.
@@ -150,12 +150,12 @@ class Http:
     def download(
         self, url: str, file: io.FileIO, sha256: str | None, most: int, traffic: Traffic
     ) -> str:
-        """Write a file; one whose connection is cut goes on where it was.
+        """Download into a file; after a broken connection, resume.
 
         Args:
             url: where.
-            file: is written from its beginning.
-            sha256: that it has to have; None if nobody knows.
+            file: the file, written from its beginning.
+            sha256: the expected SHA-256; None if unknown.
             most: bytes; a longer file is an error.
             traffic: is added to.
 
@@ -163,7 +163,7 @@ class Http:
             Its SHA-256.
 
         Raises:
-            FetchFailed: it can't be had whole, or is another one.
+            FetchFailed: it can't be fetched completely, or its SHA-256 differs.
         """
         etag, wrong, reason = None, False, ""
         for attempt in range(_ATTEMPTS):
@@ -349,13 +349,13 @@ def _etag(headers: Mapping[str, str]) -> str | None:
 
 
 def without_credentials(url: str) -> str:
-    """An address without the user's name and password."""
+    """Return an address without the user's name and password."""
     parts = split_address(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or url
 
 
 def split_address(url: str) -> SplitResult:
-    """The parts of an address; of one without a meaning there are none."""
+    """Return the parts of an address; empty parts if it is invalid."""
     with contextlib.suppress(ValueError):
         return urlsplit(url)
     return urlsplit("")

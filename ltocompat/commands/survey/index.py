@@ -37,7 +37,7 @@ class Index:
     """A package index by the address of its simple API.
 
     Args:
-        url: the address of the index; user name and password in it are left to ``http``.
+        url: the address of the index; ``http`` handles its user name and password.
         http: sends the requests.
 
     Raises:
@@ -55,13 +55,13 @@ class Index:
         self._http = http
 
     def projects(self, match: str | None) -> Iterator[str]:
-        """The normalized names of its projects, as they come.
+        """Yield the normalized names of its projects.
 
         Args:
             match: a pattern of names, ``nvidia-*``; None for all.
 
         Raises:
-            FetchFailed: there is no such list.
+            FetchFailed: the index has no list of projects.
         """
         pattern = None if match is None else normalized(match)
         page = self._http.page(f"{self.url}/", ACCEPTED, MOST_LIST, Traffic())
@@ -70,11 +70,11 @@ class Index:
                 yield name
 
     def files(self, requested: Requested, choice: Choice) -> list[Distribution]:
-        """The files of a project that are to be surveyed, newest release first.
+        """Return the files of a project to survey, newest release first.
 
         Raises:
             FetchFailed: the index has no such project, or can't be reached.
-            UnreadableInput: its answer is no page of a project.
+            UnreadableInput: its answer is not a page of a project.
         """
         url = f"{self.url}/{quote(requested.project)}/"
         page = self._http.page(url, ACCEPTED, MOST_PAGE, Traffic())
@@ -97,10 +97,10 @@ class Index:
 
 
 def chosen(files: Sequence[IndexFile], requested: Requested, choice: Choice) -> list[_Wheel]:
-    """The wheels among the files of a project that are to be surveyed, newest release first.
+    """Return the wheels of a project to survey, newest release first.
 
-    A release counts where a wheel of it is taken; withdrawn ones and pre-releases only where there
-    is nothing else, or the requirement names them.
+    A release counts if one of its wheels is selected. Withdrawn releases and pre-releases count
+    only if there are no others, or if the requirement names them.
     """
     wheels = [
         (file, name)

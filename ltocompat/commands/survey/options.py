@@ -33,7 +33,7 @@ def _shard(text: str) -> str:
 
 
 class Choice(Struct, frozen=True):
-    """Which files of a project are surveyed.
+    """Options for the files of a project.
 
     Attributes:
         releases: Number of newest releases of each project (default: 1).
@@ -66,7 +66,7 @@ class RunOptions(Struct, frozen=True):
         folder: The folder of the dataset, or its address.
         targets: Where the packages will run, as in check. Repeatable. Default: driver branches from
             535 to 615, each with the GPUs of its time.
-        choice: of an index, which files.
+        choice: the files of an index.
         match: Only the projects of an index with such a name: nvidia-*.
         shard: Survey one part of the projects: 1/8 is the first of eight.
         limit_bytes: Skip larger packages: 500MB, 2GB (default: 8GB).
@@ -75,7 +75,7 @@ class RunOptions(Struct, frozen=True):
         dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
         append: Add to a dataset that was made with other sources, targets or versions.
         retry_failed: Retry every package that failed before.
-        limits: what one package may cost.
+        limits: bounds for reading one package.
     """
 
     sources: Annotated[tuple[str, ...], Argument(metavar="SOURCE...")]
@@ -93,7 +93,7 @@ class RunOptions(Struct, frozen=True):
     limits: Limits = DEFAULT_LIMITS
 
     def in_shard(self, project: str) -> bool:
-        """Return whether a project is in this part of all of them."""
+        """Return whether a project is in this part."""
         if self.shard is None:
             return True
         part, parts = map(int, self.shard.split("/"))
@@ -113,7 +113,7 @@ class MergeOptions(Struct, frozen=True):
 
 
 class ReportOptions(Struct, frozen=True):
-    """Which survey to tell of.
+    """Options of ``survey report``.
 
     Attributes:
         folder: The folder of a survey's dataset, or its address.

@@ -48,13 +48,13 @@ def read_package(
     targets: Sequence[str],
     limits: Limits = DEFAULT_LIMITS,
 ) -> Surveyed:
-    """Read a package and ask all that a survey asks; no other process is started.
+    """Read a package and answer all questions of a survey, in this process only.
 
     Args:
-        file: its file, open, whose SHA-256 ``make`` has.
+        file: its open file, whose SHA-256 ``make`` has.
         make: makes its rows.
-        measures: what its task cost, asked for when that is done.
-        targets: spellings of deploy targets; none: those of its platforms.
+        measures: returns the cost of the task; called at its end.
+        targets: spellings of deploy targets; none: the targets of its platforms.
         limits: bounds for reading it.
 
     Raises:
@@ -128,15 +128,15 @@ def _parsed(spellings: tuple[str, ...]) -> tuple[Target, ...]:
 
 
 class ImageGroup(Struct):
-    """Images of one file that are alike: a package has up to millions, and dozens of kinds.
+    """Equal images of one file; a package has up to millions of images of dozens of kinds.
 
     Attributes:
         file: the innermost file.
         first: the first of these images.
-        registered: as that of their modules.
+        registered: ``registered`` of their modules.
         images: number of images.
-        stored: bytes that they take in the file.
-        size: bytes once decoded, of those whose size is known.
+        stored: bytes of the images in the file.
+        size: decoded bytes, as far as known.
     """
 
     file: Location
@@ -147,7 +147,7 @@ class ImageGroup(Struct):
     size: int = 0
 
     def row(self, make: RowMaker) -> ImageRow:
-        """The row of these images."""
+        """Return the row of these images."""
         releases = next((maker.releases for maker in self.first.made_by if maker.releases), ())
         return make.make(
             ImageRow,
@@ -169,10 +169,10 @@ _TRAITS = attrgetter(
 
 
 class ImageGroups:
-    """Counts the images of modules as they pass.
+    """A counter of the images of modules.
 
     Attributes:
-        found: the groups by what their images share, in the order that they were met.
+        found: the groups by the properties that their images share, in the order of reading.
     """
 
     def __init__(self) -> None:
@@ -182,7 +182,7 @@ class ImageGroups:
         """Count the images of a module.
 
         Raises:
-            LimitExceeded: they are of more kinds than any package has.
+            LimitExceeded: there are more kinds than in any real package.
         """
         file = Location(module.place.path, module.place.members)
         for image in module.images:
@@ -196,7 +196,7 @@ class ImageGroups:
             group.size += image.size or 0
 
     def columns(self) -> dict[str, object]:
-        """The columns of the distribution that are about its images."""
+        """Return the distribution's columns about its images."""
         groups = self.found.values()
         return {
             "files": len({group.file for group in groups}),

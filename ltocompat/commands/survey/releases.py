@@ -33,14 +33,14 @@ _OTHERS = {"x86_64": "^win|aarch64", "aarch64": "^win|x86_64|^linux-64"}  # tags
 
 
 class Releases:
-    """The releases that a dataset has.
+    """The releases in a dataset.
 
     Args:
         folder: of the dataset.
 
     Raises:
         UnreadableInput: there is none, or it can't be read.
-        Missing: what surveys need is not installed.
+        Missing: a package that surveys need is not installed.
     """
 
     def __init__(self, folder: str) -> None:
@@ -54,14 +54,14 @@ class Releases:
         below: Sequence[int] | None,
         system: System,
     ) -> str:
-        """The newest release of a project that has code for GPUs and a lower floor there.
+        """Return the newest release of a project with code for the GPUs and a lower minimum.
 
         Args:
             project: its name.
             component: ``driver`` or ``nvJitLink``.
-            archs: all of these GPU architectures; none: whichever it has code for.
-            below: what the floors have to be below; None: any floor will do.
-            system: where it has to run: Linux on that processor.
+            archs: all of these GPU architectures; none: any architecture.
+            below: the bound that the minimums must be below; None: any minimum.
+            system: the system on which it runs: Linux on that processor.
 
         Returns:
             Its version; empty if the dataset has none.
@@ -85,11 +85,11 @@ class Releases:
         return str(max(found, default=""))
 
     def needs(self, package: Package, system: System) -> Required | None:
-        """The needs of all files of a release for Linux; None if the dataset has none.
+        """Return the needs of all files of a release for Linux; None if the dataset has none.
 
         Args:
             package: its name and version.
-            system: where it has to run: Linux on that processor.
+            system: the system on which it runs: Linux on that processor.
 
         Raises:
             UnreadableInput: the dataset can't be read.

@@ -85,7 +85,7 @@ def _answers(dataset: Dataset) -> tuple[tuple[Answer, ...], int]:
 
 @contextmanager
 def opened(dataset: Dataset) -> Iterator[Any]:
-    """A connection of DuckDB's that has the tables of a dataset.
+    """Open a DuckDB connection with the tables of a dataset.
 
     Raises:
         UnreadableInput: it can't be read.

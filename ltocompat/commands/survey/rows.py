@@ -19,9 +19,9 @@ class RowMaker:
     """Makes the rows of one distribution.
 
     Attributes:
-        distribution: what its source says of it.
+        distribution: the distribution.
         facts: version of ltocompat, its tables and rules.
-        sha256: of its file, where its source says it or it was found.
+        sha256: the SHA-256 of its file, from the source or computed.
     """
 
     def __init__(self, distribution: Distribution, facts: str) -> None:
@@ -30,15 +30,15 @@ class RowMaker:
         self.sha256 = distribution.sha256
 
     def make(self, made: type[R], value: object, /, **given: object) -> R:
-        """Make a row of a value; what that has no attribute for is given."""
+        """Make a row from a value; ``given`` has the columns without an attribute."""
         return project(made, value, sha256=self.sha256, facts=self.facts, **given)
 
     def distribution_row(self, measures: Measures, **found: object) -> DistributionRow:
-        """The row of the distribution, with what its file tells."""
+        """Return the row of the distribution, with facts from its file."""
         return self.make(DistributionRow, self.distribution, **structs.asdict(measures), **found)
 
     def error(self, failed: object, step: str, **given: object) -> ErrorRow:
-        """The row of something that failed."""
+        """Return the row of a failure."""
         about = self.distribution
         return self.make(
             ErrorRow,
@@ -51,12 +51,12 @@ class RowMaker:
         )
 
     def without_device_code(self, metadata: Package, size: int, measures: Measures) -> Surveyed:
-        """The row of a package of which the list of members was enough.
+        """Return the row of a package whose list of members was enough.
 
         Args:
-            metadata: of the package.
+            metadata: the metadata of the package.
             size: bytes of its file.
-            measures: what its task cost.
+            measures: the cost of its task.
         """
         row = self.distribution_row(
             measures,
@@ -69,12 +69,12 @@ class RowMaker:
         return Surveyed(distributions=(row,))
 
     def failed(self, step: str, reason: str, measures: Measures, **found: object) -> Surveyed:
-        """The rows of a package that could not be read.
+        """Return the rows of a package that could not be read.
 
         Args:
-            step: which step failed, a word of the column ``step`` of ``errors``.
+            step: the failed step, a word of the column ``step`` of ``errors``.
             reason: one sentence.
-            measures: what its task cost.
+            measures: the cost of its task.
             found: other columns of ``errors``.
         """
         return Surveyed(
@@ -84,5 +84,5 @@ class RowMaker:
 
 
 def about_gpus(classifiers: Iterable[str]) -> tuple[str, ...]:
-    """The classifiers about GPUs and CUDA."""
+    """Return the classifiers about GPUs and CUDA."""
     return tuple(text for text in classifiers if text.startswith("Environment :: GPU"))

@@ -29,14 +29,14 @@ class Tally(Struct):
     """The tally of a run.
 
     Attributes:
-        folder: of the dataset.
-        known: distributions that were there already.
-        statuses: how many distributions ended in each status.
-        unlisted: projects or indexes that could not be listed, but those that lastingly could not
-            be by the run before either.
-        worst: how many have each verdict as their worst.
-        size: bytes of the packages that were surveyed.
-        fetched: bytes that came over the network for them.
+        folder: the folder of the dataset.
+        known: number of distributions that the dataset had already.
+        statuses: number of distributions by status.
+        unlisted: projects or indexes that could not be listed, without those that also failed
+            permanently in the run before.
+        worst: number of distributions by their worst verdict.
+        size: bytes of the surveyed packages.
+        fetched: bytes that were downloaded for them.
     """
 
     folder: str
@@ -58,11 +58,11 @@ class Tally(Struct):
 
 
 def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
-    """Survey what is not there yet; last, what was done.
+    """Survey all packages that the dataset doesn't have; last, yield the tally.
 
     Raises:
-        UsageError: a target or a source has no meaning, or the dataset is one of another question.
-        UnreadableInput: a source is not there.
+        UsageError: a target or a source is invalid, or the dataset has a different question.
+        UnreadableInput: a source doesn't exist.
         Missing: what surveys need is not installed.
     """
     parse(list(options.targets))  # one without a meaning ends the run before it begins
@@ -83,10 +83,10 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
 
 
 def merge(options: MergeOptions) -> Iterator[Tally | Note | Failure]:
-    """Make one dataset of those of the shards of a survey; last, what was done.
+    """Merge the datasets of a survey's shards into one; last, yield the tally.
 
     Raises:
-        UsageError: they are of different questions.
+        UsageError: their questions differ.
         UnreadableInput: one can't be read.
         Missing: what surveys need is not installed.
     """
@@ -137,7 +137,7 @@ class _Run:
         self._tally = Tally(folder)
 
     def records(self, workers: Engine) -> Iterator[Tally | Note]:
-        """Notes on what could not be read, as it is met; last, the tally."""
+        """Yield notes on unreadable sources, then the tally."""
         with contextlib.closing(workers(self._new(), self._task)) as results:
             for found in results:
                 yield from self._take(found)

@@ -29,10 +29,10 @@ class Sources(Struct):
     """The distributions of some sources.
 
     Attributes:
-        options: which they are: folders, packages, lists, and addresses of indexes.
-        http: asks indexes.
-        indexes: those that have what lists name, the main one first.
-        unlisted: what could not be listed so far.
+        options: the sources: folders, packages, lists, and addresses of indexes.
+        http: sends requests to indexes.
+        indexes: the indexes for names in lists, the main one first.
+        unlisted: sources that could not be listed so far.
     """
 
     options: RunOptions
@@ -41,11 +41,11 @@ class Sources(Struct):
     unlisted: list[ErrorRow] = field(default_factory=list)
 
     def check(self) -> None:
-        """See that there is something by each name.
+        """Check that each source exists.
 
         Raises:
             UnreadableInput: there is not.
-            UsageError: a list has a line that names nothing, or an address is none of an index.
+            UsageError: a line of a list is invalid, or an address is not the address of an index.
         """
         for source in self.options.sources:
             if is_index(source):
@@ -61,7 +61,7 @@ class Sources(Struct):
                     Index(url, self.http)
 
     def distributions(self) -> Iterator[Distribution]:
-        """All of them, source by source."""
+        """Yield all distributions, source by source."""
         return (
             each for each in self._all() if self.options.in_shard(each.project or each.filename)
         )
@@ -129,7 +129,7 @@ class Sources(Struct):
 
 
 def is_index(source: str) -> bool:
-    """Return whether a source is named by the address of an index."""
+    """Return whether a source is the address of an index."""
     return source.startswith(("http://", "https://"))
 
 
@@ -138,10 +138,10 @@ def _is_list(source: str) -> bool:
 
 
 def of_folder(folder: str) -> Iterator[Distribution]:
-    """The packages below a folder, or the one that is named, the largest first.
+    """Yield the packages below a folder, or the named package, the largest first.
 
-    Where the largest came last, the other workers would wait for it. Equal files are one
-    distribution: the first by its path.
+    If the largest came last, the other workers would wait for it. Equal files are one distribution:
+    the first by its path.
     """
     if is_address(folder):
         sizes = {k: v for k, v in sizes_below(folder).items() if k.endswith(_PACKAGES)}

@@ -18,10 +18,10 @@ from ltocompat.scan.sources import is_address
 
 
 def file_system(address: str) -> tuple[Any, str]:
-    """The file system of a path or address, fsspec's, and the path in it.
+    """Return fsspec's file system of a path or address, and the path in it.
 
     Raises:
-        UsageError: nothing knows such addresses.
+        UsageError: fsspec doesn't know such addresses.
     """
     fsspec = extra("fsspec")
     if not is_address(address):
@@ -35,7 +35,7 @@ def file_system(address: str) -> tuple[Any, str]:
 
 
 def sizes_below(address: str) -> dict[str, int]:
-    """The addresses of all files below one, or of the file that is there, with their sizes.
+    """Return the addresses and sizes of all files below an address, or of the file there.
 
     Raises:
         UnreadableInput: it can't be listed.
@@ -47,10 +47,10 @@ def sizes_below(address: str) -> dict[str, int]:
 
 
 def copy_file(address: str, file: IO[bytes]) -> None:
-    """Copy what is at an address.
+    """Copy the file at an address.
 
     Raises:
-        OSError: it can't be read, for now.
+        OSError: it can't be read at the moment.
     """
     try:
         with extra("fsspec").open(address, "rb") as remote:
@@ -70,7 +70,7 @@ class Folder:
         address: the same.
 
     Raises:
-        UsageError: nothing knows such addresses.
+        UsageError: fsspec doesn't know such addresses.
     """
 
     def __init__(self, address: str) -> None:
@@ -79,11 +79,11 @@ class Folder:
         self.files, self._root = file_system(address)
 
     def path(self, *names: str) -> str:
-        """The path of something in it, as its file system has it."""
+        """Return the path of a name in the folder for its file system."""
         return "/".join((self._root, *names))
 
     def read(self, name: str) -> bytes | None:
-        """The first mebibyte of a file; None if there is none."""
+        """Return the first MiB of a file; None if there is no file."""
         try:
             data: bytes = self.files.cat_file(self.path(name), end=MIB)
         except FileNotFoundError:
@@ -91,7 +91,7 @@ class Folder:
         return data
 
     def names(self, *folders: str) -> list[str]:
-        """The names of what lies in a folder of it; none if there is no such folder."""
+        """Return the names in one of its folders; none if there is no such folder."""
         try:
             self.files.invalidate_cache(self.path(*folders))
             found = self.files.ls(self.path(*folders), detail=False)
@@ -100,7 +100,7 @@ class Folder:
         return sorted(path.rpartition("/")[2] for path in found)
 
     def write(self, data: bytes, *names: str) -> None:
-        """Write a file, which is there whole or not at all.
+        """Write a file, completely or not at all.
 
         Raises:
             LtocompatError: it can't be written here.
@@ -124,10 +124,10 @@ class Folder:
         self.files.rm_file(self.path(*names))
 
     def locked(self) -> contextlib.AbstractContextManager[object]:
-        """A lock that ends with the process, however that ends; there is none at an address.
+        """Hold a lock that always ends with the process; there is no lock at an address.
 
         Raises:
-            UsageError: another process has it.
+            UsageError: another process has the lock.
             LtocompatError: the folder can't be written.
         """
         if not self._local:

@@ -186,9 +186,9 @@ class Column(typing.NamedTuple):
     Attributes:
         name: its name.
         type: the Python type of its values, without ``None``.
-        nullable: whether it may be null.
+        nullable: True if it may be null.
         meaning: one or two sentences.
-        words: those that it holds, where they are known; more may come.
+        words: its known values; more may be added.
     """
 
     name: str
@@ -200,7 +200,7 @@ class Column(typing.NamedTuple):
 
 @functools.cache
 def columns(table: str) -> tuple[Column, ...]:
-    """The columns of a table, in their order."""
+    """Return the columns of a table in order."""
     said = tomllib.loads((pkgutil.get_data(__name__, "tables.toml") or b"").decode())
     meanings = said["any"] | said[table]
     found = []
@@ -225,7 +225,7 @@ class Surveyed(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def passing(self) -> bool:
-        """Return whether it failed and may succeed next time, or is about no distribution."""
+        """Return whether it failed and may succeed next time, or has no distribution."""
         return not self.distributions or any(error.passing for error in self.errors)
 
 

@@ -39,11 +39,11 @@ class TaskOptions(Struct, frozen=True):
     """Options of every task of a run.
 
     Attributes:
-        facts: the facts version that the run has; a worker of another one refuses.
-        targets: spellings of deploy targets; none: those of each package's platforms.
-        settings: of the indexes that files are fetched from; None: nothing is fetched.
+        facts: the facts version of the run; a worker with a different one refuses the task.
+        targets: spellings of deploy targets; none: the targets of each package's platforms.
+        settings: the settings of the indexes for downloads; None: no downloads.
         limit_bytes: the largest distribution that is fetched or read.
-        limits: what reading one package may cost.
+        limits: bounds for reading one package.
     """
 
     facts: str
@@ -54,7 +54,7 @@ class TaskOptions(Struct, frozen=True):
 
 
 def survey_distribution(distribution: Distribution, options: TaskOptions) -> Surveyed:
-    """The rows of a distribution; an error is a row, too."""
+    """Return the rows of a distribution; an error is a row, too."""
     return _Task(distribution, options).rows()
 
 
@@ -181,7 +181,7 @@ def _peak_memory() -> int:
 
 @functools.cache
 def facts_version() -> str:
-    """The version, and a sum over all code and tables: equal ones give equal answers anywhere."""
+    """Return version and checksum of all code and tables; equal values give equal answers."""
     total = hashlib.sha256()
     for name, path in program_files():
         if name.endswith((".py", ".toml")):
