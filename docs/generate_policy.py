@@ -45,15 +45,15 @@ _ENVIRONMENT = """\
 A CI job can set options once for all its commands with these variables. Options on the command
 line override them. The value 1 sets a flag.
 
-| variable | the same as |
+| variable | meaning |
 |---|---|
 """
 _OTHERS = (
     (
         "LTOCOMPAT_FACTS",
-        "a document of `ltocompat facts --format json` instead of our tables",
+        "the path of a document of `ltocompat facts --format json`, which replaces our tables",
     ),
-    ("LTOCOMPAT_TRACEBACK", "the traceback of an internal error, on standard error"),
+    ("LTOCOMPAT_TRACEBACK", "1 prints the traceback of an internal error on standard error"),
 )
 _CODES = """\
 ## Exit codes
@@ -103,7 +103,7 @@ def _variables() -> Iterator[tuple[str, str]]:
         for param in verb.params
         if param.envvar
     }
-    yield from ((name, f"`{option}`") for name, option in sorted(options.items()))
+    yield from ((name, f"the same as `{option}`") for name, option in sorted(options.items()))
     yield from _OTHERS
 
 

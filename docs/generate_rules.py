@@ -92,7 +92,10 @@ def pages() -> dict[Path, str]:
 
 def _topics_page() -> str:
     """The ideas behind the rules, each with an anchor of its own."""
-    parts = ["# Words and ideas", "`ltocompat explain WORD` prints the same in a terminal."]
+    parts = [
+        "# Words and ideas",
+        "This page explains the ideas behind the rules. `ltocompat explain WORD` prints its texts.",
+    ]
     for row in rows("prose", "topics"):
         topic = row.values()
         links = ", ".join(
