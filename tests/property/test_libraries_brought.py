@@ -28,7 +28,10 @@ from ltocompat.rules.catalogue.library_problems import (
     of_other_names,
     opened,
 )
-from ltocompat.rules.catalogue.package_dependencies import dependency_missing
+from ltocompat.rules.catalogue.package_dependencies import (
+    dependency_missing,
+    dependency_of_another_major,
+)
 from ltocompat.rules.rule import Problem
 
 TABLE = tomllib.loads(
@@ -178,3 +181,22 @@ def test_a_line_that_promises_no_library_makes_no_ok(file: str, lines: set[str],
     for requires in (sorted(lines), [*sorted(lines), more]):
         (problem,) = dependency_missing.function(shipping(file, requires))
         assert problem.verdict in (Verdict.FAIL, Verdict.UNKNOWN)
+
+
+@given(
+    file=st.sampled_from(["libcublas.so.12", "libcusparse.so.12", *NEEDED_COMPILERS[:2]]),
+    more=st.lists(st.sampled_from(["libx-core", "libx_data>=1"]), unique=True),
+    stranger=st.booleans(),
+)
+def test_an_extra_of_another_major_passes_only_with_a_stranger(
+    file: str, more: list[str], *, stranger: bool
+) -> None:
+    """A package of the same project may bring the library, and nobody knows that it does."""
+    stem = file[3:].partition(".")[0].lower()
+    wrong = f"nvidia-{'cuda-' * (stem == 'nvrtc')}{stem}-cu11; extra == 'cuda'"
+    if stem == "nvjitlink":
+        wrong = "nvidia-nvjitlink>=13; extra == 'cuda'"
+    shipped = shipping(file, [wrong, *more, *["somebody-cuda12"] * stranger])
+    found = [problem.verdict for problem in dependency_of_another_major.function(shipped)]
+    alone = Verdict.UNKNOWN if more else Verdict.FAIL
+    assert found == [Verdict.OK if stranger else alone]

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from ltocompat.commands.policy.extent import gpu_key
 from ltocompat.commands.policy.values import Policy
-from ltocompat.facts import drivers
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -30,6 +29,7 @@ from ltocompat.rules.builtin_rules import (
     TOO_LARGE,
 )
 from ltocompat.rules.catalogue.package_contents import ANY_PLATFORM
+from ltocompat.rules.catalogue.package_promises import driver_problems
 from ltocompat.rules.rule import Problem
 
 _KINDS = {
@@ -74,7 +74,10 @@ def policy_problems(
             wanted = [arch for arch in policy.require_archs if arch.form is form]
             yield from _archs(policy, summary, form, wanted)
         yield from _gpus(policy, required)
-    yield from _driver(policy, required)
+    says = f"least-driver is {policy.least_driver}"
+    where = policy.origin("least-driver")
+    for problem in driver_problems(required, policy.least_driver, says, "least-driver", where):
+        yield replace(problem, rule=DRIVER_ROSE)
 
 
 def _archs(
@@ -139,34 +142,6 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
         asked=tuple(gpu_key(gpu) for gpu in missing),
         rule=GPU_NOT_SERVED,
     )
-
-
-def _driver(policy: Policy, required: Required) -> Iterator[Problem]:
-    least = policy.least_driver
-    if least is None:
-        return
-    where = policy.origin("least-driver")
-    floor = required.driver_sass or required.driver_ptx
-    word = "SASS" if required.driver_sass else "PTX"
-    if floor is not None and floor > least:
-        yield Problem(
-            Verdict.FAIL,
-            f"least-driver is {least}, but the {word} needs {floor}",
-            f'build with an older toolkit, or write least-driver = "{floor}"',
-            where,
-            subject="driver",
-            asked=(f"driver {floor}",),
-            rule=DRIVER_ROSE,
-        )
-    elif floor is None and required.ptx_beyond:
-        known = least.branch <= drivers.driver_branches()[-1]
-        yield Problem(
-            Verdict.FAIL if known else Verdict.UNKNOWN,
-            f"least-driver is {least}, but the PTX is newer than every known driver",
-            "build with an older toolkit",
-            where,
-            rule=DRIVER_ROSE,
-        )
 
 
 def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:

@@ -296,6 +296,15 @@ def those_at_hand(shipped: Shipped) -> str:
     return "is installed" if shipped.in_environment else "the metadata allow"
 
 
+def of_extra(extra: str | None, verdict: Verdict, shipped: Shipped) -> Verdict:
+    """Return the verdict on what an extra brings, which decides little if it may come without."""
+    unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
+    if extra is None or not unknown:
+        return verdict
+    vague = all(is_sibling(name, shipped.package) for name in unknown)
+    return Verdict.UNKNOWN if vague else Verdict.OK
+
+
 def of_another_major(shipped: Shipped) -> Iterator[Problem]:
     """PKG-04: dependencies on the right library, of which none brings the file that is asked for.
 
@@ -304,19 +313,17 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
     found = needed_libraries(shipped)
     opened_too = opened_libraries(shipped)
     names = Counter(library.stem for library in (*found, *opened_too))
-    elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
     seen = set()
     for library in (*found, *(each for each in opened_too if names[each.stem] == 1)):
         if library.leads or not library.leads_to_others or library.packages in seen:
             continue
         seen.add(library.packages)
         lead = min(library.leads_to_others, key=lambda lead: lead.extra is not None)
-        # What an extra brings decides nothing where the library may come without it.
         variant = _is_variant(library, found)
-        told = variant or (lead.extra is not None and elsewhere)
+        verdict = Verdict.FAIL if library in found else Verdict.UNKNOWN
         does = library.named if library in found else f"{library.first} opens only {library.file}"
         yield Problem(
-            Verdict.OK if told else Verdict.FAIL if library in found else Verdict.UNKNOWN,
+            Verdict.OK if variant else of_extra(lead.extra, verdict, shipped),
             f"{does}, but no {lead.package} that {those_at_hand(shipped)} has it",
             _advice(library, shipped),
             lead.line,

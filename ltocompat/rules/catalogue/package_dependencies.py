@@ -9,7 +9,7 @@ from ltocompat.facts.toolkits import toolkit_with
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind
 from ltocompat.model.verdict import Verdict
-from ltocompat.packages.resolving import dependencies_always, leads, not_at_hand
+from ltocompat.packages.resolving import dependencies_always, leads
 from ltocompat.packages.values import Installed, Kind, Shipped
 from ltocompat.rules import makers
 from ltocompat.rules.catalogue import library_problems
@@ -221,11 +221,10 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
             continue
         majors = " or ".join(map(str, need.majors))
         at_hand = library_problems.those_at_hand(shipped)
-        elsewhere = not_at_hand(shipped.package, shipped.others, shipped.budget)
         for way in ways:
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
-                Verdict.OK if way.extra is not None and elsewhere else verdict,
+                library_problems.of_extra(way.extra, verdict, shipped),
                 f"{need.why}, but no {way.package} that {at_hand} has major {majors}",
                 way,
                 asked=_asked(need),

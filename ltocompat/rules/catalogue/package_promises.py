@@ -69,42 +69,51 @@ def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Proble
 def promise_of_versions(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package needs a newer driver or nvJitLink than its project promises."""
     if shipped.promise is not None:
-        yield from _promised_driver(shipped, shipped.promise)
-        yield from _promised_nvjitlink(shipped, shipped.promise)
+        promise, least = shipped.promise, shipped.promise.driver
+        says, where = f"the project promises driver {least}", f"driver in {promise.source}"
+        yield from driver_problems(shipped.required, least, says, "driver", where)
+        yield from _promised_nvjitlink(shipped, promise)
 
 
-def _promised_driver(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
-    required, least = shipped.required, promise.driver
+def driver_problems(
+    required: Required, least: DriverVersion | None, says: str, key: str, where: str
+) -> Iterator[Problem]:
+    """Compare the drivers that code needs with the oldest one that a project promises.
+
+    Args:
+        required: the needs of the code.
+        least: the promised driver; None for no promise.
+        says: the promise in words.
+        key: its key in the policy.
+        where: the place of that key.
+    """
     if least is None:
         return
-    where = f"driver in {promise.source}"
-    floor = required.driver_sass or required.driver_ptx
+    ptx, floor = required.driver_ptx, required.driver_sass or required.driver_ptx
     what = "SASS" if required.driver_sass else "PTX"
     if floor is not None and floor > least:
         yield Problem(
             Verdict.FAIL,
-            f"the project promises driver {least}, but the {what} needs {floor}",
-            f'write driver = "{floor}"',
+            f"{says}, but the {what} needs {floor}",
+            f'build with an older toolkit, or write {key} = "{floor}"',
             where,
             subject="driver",
             asked=(f"driver {floor}",),
         )
-    ptx = required.driver_ptx
     if what == "SASS" and ptx is not None and ptx > least and ptx != floor:
         yield Problem(
             Verdict.OK,
-            f"on GPUs for which it has only PTX, it needs driver {ptx} instead of the promised "
-            f"{least}",
+            f"{says}, but on GPUs for which there is only PTX, {ptx} is needed",
             "compile SASS for them, or PTX with an older toolkit",
             where,
             subject="driver of PTX",
             asked=(f"driver {ptx}",),
         )
     elif required.ptx_beyond:
+        fails = floor is None and least.branch <= drivers.driver_branches()[-1]
         yield Problem(
-            Verdict.UNKNOWN,
-            f"the project promises driver {least}, but some of the PTX is newer than every known "
-            "driver",
+            Verdict.FAIL if fails else Verdict.UNKNOWN,
+            f"{says}, but some PTX is newer than every known driver",
             "compile PTX with an older toolkit",
             where,
         )
