@@ -27,6 +27,8 @@ from ltocompat.rules.tried import untried
 
 # Of a longer text, the beginning and the end are read: what failed first, and what was said last.
 _LONGEST = 200_000
+_LONGEST_QUOTE = 160  # characters of a text that no rule knows
+_MOST_CAUSES = 3
 
 
 def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
@@ -191,7 +193,7 @@ def _error_line(text: str) -> str:
         for place in [*re.finditer(patterns()[name], line)][-1:]
     )
     line, inner = next(found, (" ".join(text.split()), 0))
-    return excerpt(line, inner, 160)
+    return excerpt(line, inner, _LONGEST_QUOTE)
 
 
 def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
@@ -206,11 +208,11 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
     if options.text is None:
         return iter(explain_all())
     found = explain(options.text, here=options.here)
-    causes = [entry for entry in found if entry.cause is not None or entry.line is None][:3]
+    causes = [entry for entry in found if entry.cause is not None or entry.line is None]
     shared = [entry for entry in found if entry.cause is None and entry.line is not None]
     if options.places or options.python is not None:
-        return _with_files(causes, shared, options)
-    return iter((*causes, *shared))
+        return _with_files(causes[:_MOST_CAUSES], shared, options)
+    return iter((*causes[:_MOST_CAUSES], *shared))
 
 
 def _with_files(

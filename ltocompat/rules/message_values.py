@@ -36,7 +36,8 @@ from ltocompat.rules.services import capability
 
 FIELD = re.compile(r"\{(\w+)\}")
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
-_LONG_NAME = 60  # what a sentence of an answer still takes
+_LONG_NAME = 60  # characters of a symbol that a sentence of an answer still takes
+_LONGEST_PATH = 48  # characters of a file with its folders
 
 
 def values_known() -> dict[str, Any]:
@@ -72,7 +73,7 @@ def derived(values: Mapping[str, str]) -> dict[str, str]:
     major = found.get("major") or found.get("builtins", found.get("ptx_cuda", "")).split(".")[0]
     found["cu_suffix"] = "-cu12" if major == "12" else "-cu11" if major == "11" else ""
     if "needs_file" in found:
-        tail = found["needs_file"][-48:]
+        tail = found["needs_file"][-_LONGEST_PATH:]
         short = tail == found["needs_file"]
         found["needs_path"] = tail if short else "..." + tail[max(tail.find("/"), 0) :]
         found["needs_argument"] = shlex.quote(found["needs_file"])
