@@ -110,9 +110,10 @@ def driver_problems(
             asked=(f"driver {ptx}",),
         )
     elif required.ptx_beyond:
-        fails = floor is None and least.branch <= drivers.driver_branches()[-1]
+        fails = least.branch <= drivers.driver_branches()[-1]
+        alone = Verdict.FAIL if fails else Verdict.UNKNOWN
         yield Problem(
-            Verdict.FAIL if fails else Verdict.UNKNOWN,
+            Verdict.OK if required.driver_sass else alone,
             f"{says}, but some PTX is newer than every known driver",
             "compile PTX with an older toolkit",
             where,
