@@ -20,7 +20,7 @@ from ltocompat.model.version import FACTS_VARIABLE
 
 @functools.cache
 def table(name: str) -> dict[str, Any]:
-    """Arrays of rows by name: of the document at ``LTOCOMPAT_FACTS``, else of our own table.
+    """Return arrays of rows by name: of the document at ``LTOCOMPAT_FACTS``, else our own.
 
     Raises:
         UsageError: that document can't be used.
@@ -35,7 +35,7 @@ def table(name: str) -> dict[str, Any]:
 
 
 def own_table(name: str) -> dict[str, Any]:
-    """The file ``name.toml`` beside this module: arrays of rows by name."""
+    """Return the arrays of rows by name in ``name.toml`` next to this module."""
     # importlib.resources would take as long to import as a table to read.
     return tomllib.loads((pkgutil.get_data(__name__, f"{name}.toml") or b"").decode("utf-8"))
 
@@ -54,7 +54,7 @@ def rows(kind: type[S], where: str = "") -> tuple[S, ...]:
 
     Args:
         kind: the struct.
-        where: the table and the array, ``drivers.branch``; else the tag of the struct says it.
+        where: the table and the array, ``drivers.branch``; empty: the tag of the struct.
     """
     return _rows(kind, where or str(kind.__struct_config__.tag))
 
@@ -66,7 +66,7 @@ def _rows(kind: type[Struct], where: str) -> tuple[Any, ...]:
 
 
 class LinkerWheel(Struct, frozen=True):
-    """A wheel of nvJitLink, or one of the two that an nvlink is in, as published.
+    """A published wheel with nvJitLink, or one of the two wheels with nvlink.
 
     Attributes:
         release: minor release of the linker, 12.4.
@@ -74,10 +74,10 @@ class LinkerWheel(Struct, frozen=True):
         package: name of the package.
         platform: ``linux-x86_64``, ``linux-aarch64`` or ``win-amd64``.
         size: bytes of the wheel.
-        wheel_sha256: of the wheel.
-        member: path in the wheel of the one file that is kept.
+        wheel_sha256: SHA-256 of the wheel.
+        member: path of the linker's file in the wheel.
         member_size: its bytes.
-        member_sha256: of that file.
+        member_sha256: SHA-256 of that file.
     """
 
     release: Annotated[Release, From("cuda")]
@@ -121,20 +121,20 @@ def ltoir_releases() -> dict[str, Release]:
 
 @functools.cache
 def keyless_ltoir_releases() -> tuple[Release, ...]:
-    """The releases that write LTO-IR without a key word in front of its body, oldest first."""
+    """The releases that write LTO-IR without a keyword in front of its body, oldest first."""
     return tuple(map(Release.parse, table("ltoir")["keyless"][0]["releases"]))
 
 
 @functools.cache
 def ltoir_reader(field: str, version: str) -> Release | None:
-    """The least release whose linkers read LTO-IR with this version in a field of its header.
+    """Return the oldest release whose linkers read LTO-IR with a version in a field of its header.
 
     Args:
         field: ``container``, ``debug`` or ``llvm``.
-        version: as the header says it: ``1.61``.
+        version: as in the header: ``1.61``.
 
     Returns:
-        None if the version is above those of all releases that are known.
+        None if the version is newer than all known releases.
     """
     number = version_numbers(version)
     writers = rows(LtoirWriter)
@@ -149,7 +149,7 @@ def ltoir_is_written(field: str, version: str) -> bool:
 
 
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:
-    """Every wheel of ``nvjitlink`` or ``nvlink`` that is known, by platform, oldest first."""
+    """Return every known wheel of ``nvjitlink`` or ``nvlink``, by platform, oldest first."""
     return rows(LinkerWheel, f"{tool}.release")
 
 
@@ -161,9 +161,9 @@ def nvjitlink_minors() -> tuple[Release, ...]:
 
 @functools.cache
 def nvjitlink_result_name(code: int, release: Release) -> str | None:
-    """The name of a result code in nvJitLink of this release; None if no header names it.
+    """Return the name of a result code in nvJitLink of this release; None if no header names it.
 
-    A number means nothing without the release: 12.6 renumbered what follows 8.
+    A number needs the release: 12.6 renumbered the codes after 8.
     """
     for row in table("nvjitlink_results")["result"]:
         last = Release.parse(row["last"]) if "last" in row else release
@@ -174,13 +174,13 @@ def nvjitlink_result_name(code: int, release: Release) -> str | None:
 
 @functools.cache
 def floor(name: str) -> str:
-    """The floor of a name such as ``zstd-driver``.
+    """Return the floor with a name such as ``zstd-driver``.
 
     Returns:
         A release, a driver version, a branch or an architecture's number.
 
     Raises:
-        KeyError: no row has it, which is a mistake in the calling code.
+        KeyError: no row has the name, which is a mistake in the calling code.
     """
     floors: dict[str, str] = {row["name"]: row["value"] for row in table("floors")["floor"]}
     return floors[name]
@@ -194,7 +194,7 @@ def _provided() -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def is_provided(name: str) -> bool:
-    """Return whether a device function is there without a definition, as ``vprintf`` is."""
+    """Return whether a device function exists without a definition, like ``vprintf``."""
     names, prefixes = _provided()
     return name in names or name.startswith(prefixes)
 
@@ -208,7 +208,7 @@ _DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
 
 
 def among_tests(folders: Iterable[str]) -> bool:
-    """Return whether one of these names of folders is that of a package's own tests."""
+    """Return whether one of these folders has a package's own tests, by its name."""
     return not _TESTS.isdisjoint(folders)
 
 
@@ -221,7 +221,7 @@ _OF_DRIVER = re.compile(
 
 
 def is_of_driver(soname: str) -> bool:
-    """Return whether a library with this name in its own table is a part of a driver."""
+    """Return whether a library with this name in its own table is part of a driver."""
     return _OF_DRIVER.fullmatch(soname) is not None
 
 

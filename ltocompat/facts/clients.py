@@ -11,12 +11,12 @@ from ltocompat.model.arch import Release
 
 
 class Client(Struct, frozen=True, tag="clients.client"):
-    """The linker that the releases of a package choose.
+    """The linker that a package's releases use.
 
     Attributes:
         package: its normalized name.
-        first: the oldest release that chooses so.
-        least_nvjitlink: it takes no older nvJitLink; None if it has no such floor.
+        first: the oldest release that does so.
+        least_nvjitlink: the minimum nvJitLink that it accepts; None if it has none.
         ltoir: who takes LTO-IR from it: ``nvJitLink``, ``pynvjitlink`` or ``none``.
     """
 
@@ -27,7 +27,7 @@ class Client(Struct, frozen=True, tag="clients.client"):
 
 
 def client(package: str, version: str) -> Client | None:
-    """Find the row of a release; one newer than all that were read is taken to be as the last.
+    """Find the row of a release; a release newer than the tables gets the last row.
 
     Args:
         package: its normalized name: ``cuda-core``.

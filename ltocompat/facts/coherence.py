@@ -14,10 +14,11 @@ class PartPair(Struct, frozen=True, tag="coherence.pair"):
     Attributes:
         first: ``nvrtc``.
         second: ``headers``.
-        verdicts: by how the first stands to the second: ``newer_minor``, ``older_minor``,
-            ``newer_major``, ``older_major``; what is missing is ok, and so are equal releases.
-        breaks: what happens where they don't go together.
-        source: where the row is from.
+        verdicts: the verdicts by the relation of the first to the second: ``newer_minor``,
+            ``older_minor``, ``newer_major``, ``older_major``; missing relations and equal releases
+            are ok.
+        breaks: what happens if they don't fit.
+        source: the source of the row.
     """
 
     first: str

@@ -19,14 +19,14 @@ from ltocompat.model.target import DriverVersion
 
 
 class ToolkitDriver(Struct, frozen=True, tag="drivers.toolkit"):
-    """The driver that one patch release of the toolkit came with.
+    """The driver of one patch release of the toolkit.
 
     Attributes:
         cuda: minor release of the toolkit, 12.4.
-        update: ``GA``, ``U1`` ...; with the patch level where it is not the first (``GA(11.0.2)``).
-        linux: the Linux driver, ``550.54.14``; a branch (``615``) where the driver isn't bundled;
-            None if nothing says.
-        windows: the Windows driver; None if it isn't bundled or nothing says.
+        update: ``GA``, ``U1`` ...; with the patch level if it is not the first (``GA(11.0.2)``).
+        linux: the Linux driver, ``550.54.14``; a branch (``615``) if the driver isn't bundled; None
+            if unknown.
+        windows: the Windows driver; None if it isn't bundled or unknown.
     """
 
     cuda: Release
@@ -36,11 +36,11 @@ class ToolkitDriver(Struct, frozen=True, tag="drivers.toolkit"):
 
 
 class MajorFloor(Struct, frozen=True, tag="drivers.major"):
-    """The oldest driver that runs what any toolkit of a CUDA major built, for its own minor apart.
+    """The oldest driver that runs the output of every toolkit of a CUDA major.
 
     Attributes:
         major: 12.
-        branch: the driver branch, 525: what today's guide names.
+        branch: the driver branch, 525, from today's guide.
     """
 
     major: int
@@ -64,13 +64,13 @@ class DriverBranch(Struct, frozen=True, tag="drivers.branch"):
 
 
 class CompatPackage(Struct, frozen=True, tag="compat.package"):
-    """A package of cuda-compat, and the branches of kernel drivers that NVIDIA names for it.
+    """A cuda-compat package, and the branches of kernel drivers that NVIDIA names for it.
 
     Attributes:
         package: its CUDA release, 12.8.
-        usable: it is provided over these.
-        native: the same branch, so that it isn't needed.
-        none: it is not provided over these.
+        usable: branches on which it is supported.
+        native: its own branch, on which it isn't needed.
+        none: branches on which it is not supported.
     """
 
     package: Release
@@ -80,15 +80,15 @@ class CompatPackage(Struct, frozen=True, tag="compat.package"):
 
 
 def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
-    """The driver that the first release of a CUDA minor came with.
+    """Return the driver of the first release of a CUDA minor.
 
     Args:
         cuda: 12.4.
         system: ``linux`` or ``windows`` (WSL 2 has the driver of its Windows).
 
     Returns:
-        The driver; only its branch for 13.4 on Linux; None if nothing names one (13.5, Windows from
-        13.0 on, releases outside the table).
+        The driver (only its branch for 13.4 on Linux); None if unknown (13.5, Windows from 13.0 on,
+        releases outside the table).
     """
     for row in rows(ToolkitDriver):
         if row.cuda == cuda and row.update.startswith("GA"):
@@ -98,7 +98,7 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
 
 
 def branch_end(branch: int) -> DriverBranch | None:
-    """The row of a branch whose kind and end NVIDIA names; None for any other."""
+    """Return the row of a branch whose kind and end NVIDIA names; None for any other."""
     return next((row for row in rows(DriverBranch) if row.branch == branch and row.eol), None)
 
 
@@ -113,12 +113,12 @@ def driver_branches() -> tuple[int, ...]:
 
 
 def before_tables() -> DriverVersion:
-    """A driver older than all that tables have: what rules say of any such one, they say of it."""
+    """A driver older than the tables; rules treat all such drivers alike."""
     return DriverVersion((driver_branches()[0] - 1,))
 
 
 def beyond_tables() -> DriverVersion:
-    """The first driver newer than all that tables have."""
+    """The first driver newer than the tables."""
     return DriverVersion((driver_branches()[-1] + _BRANCH_STEP,))
 
 
@@ -127,7 +127,7 @@ _BRANCH_STEP = 5
 
 
 def branch_of(driver: DriverVersion) -> int:
-    """The branch of a driver: 550 of 550.54.15, and of 551.61, which is a driver for Windows."""
+    """Return the branch of a driver: 550 for 550.54.15, and for 551.61, a Windows driver."""
     base = driver.branch - driver.branch % _BRANCH_STEP
     return base if base in _branches() else driver.branch
 
@@ -138,7 +138,7 @@ def branch_cuda(branch: int) -> Release | None:
 
 
 def earlier_cuda(driver: DriverVersion) -> tuple[str, str]:
-    """The least and the highest CUDA release that a driver before every branch can be of."""
+    """The lowest and the highest CUDA release of a driver older than every branch."""
     sure = [cuda for least, cuda in earlier_drivers() if least.numbers <= driver.numbers]
     possible = [cuda for least, cuda in earlier_drivers() if least.branch <= driver.branch]
     return (sure or ["1.0"])[-1], (possible or ["6.5"])[-1]
@@ -146,13 +146,13 @@ def earlier_cuda(driver: DriverVersion) -> tuple[str, str]:
 
 @functools.cache
 def earlier_drivers() -> tuple[tuple[DriverVersion, str], ...]:
-    """The least driver before every branch that is of a CUDA release, with that."""
+    """Return the oldest driver, older than every branch, of a CUDA release, with that release."""
     rows = table("drivers")["earlier"]
     return tuple((DriverVersion(version_numbers(row["linux"])), row["cuda"]) for row in rows)
 
 
 def cuda_branch(cuda: Release) -> int | None:
-    """The driver branch of a CUDA release: 550 of 12.4; 565 of 12.7, which was no toolkit."""
+    """The driver branch of a CUDA release: 550 of 12.4; 565 of 12.7, which had no toolkit."""
     return next((branch for branch, release in _branches().items() if release == cuda), None)
 
 
@@ -177,7 +177,7 @@ def production_drivers() -> tuple[DriverVersion, ...]:
 
 
 def driver_releases(branch: int) -> tuple[DriverVersion, ...]:
-    """The Linux drivers of a branch that are known by number, oldest first; far from every one."""
+    """Return the known Linux drivers of a branch, oldest first; many more exist."""
     return _releases().get(branch, ())
 
 
@@ -189,20 +189,20 @@ def _of_jetsons() -> dict[tuple[int, ...], DriverVersion]:
 
 
 def driver_of(numbers: tuple[int, ...]) -> DriverVersion:
-    """The driver of a number; that of a Jetson is as new as the stock driver of its CUDA release.
+    """Return the driver of a number; a Jetson's counts as the stock driver of its CUDA release.
 
-    NVIDIA numbers Jetsons' drivers apart: 540.4.0 is of CUDA 12.6, and 580.00 of CUDA 13.0.
+    NVIDIA numbers Jetson drivers separately: 540.4.0 is of CUDA 12.6, and 580.00 of CUDA 13.0.
     """
     return _of_jetsons().get(numbers) or DriverVersion(numbers)
 
 
 def first_production(branch: int) -> DriverVersion:
-    """The oldest Linux driver of a branch that is known; the bare branch where none is."""
+    """Return the oldest known Linux driver of a branch; the bare branch if none is known."""
     return next(iter(driver_releases(branch)), DriverVersion((branch,)))
 
 
 def major_floor(major: int) -> MajorFloor | None:
-    """The driver where minor version compatibility of a CUDA major starts; None if unknown."""
+    """Return the oldest driver with minor version compatibility of a CUDA major, if known."""
     return next((floor for floor in rows(MajorFloor) if floor.major == major), None)
 
 
@@ -225,7 +225,7 @@ def compat_use(package: Release, branch: int) -> str | None:
 
     Returns:
         ``usable``; ``native``: the same branch, so that the package isn't needed; ``none``: NVIDIA
-        provides none for the pair; None if the table has no such package or branch.
+        doesn't support the pair; None if the table has no such package or branch.
     """
     row = compat_packages().get(package)
     return next((use for use in _USES if row and branch in getattr(row, use)), None)
@@ -233,16 +233,16 @@ def compat_use(package: Release, branch: int) -> str | None:
 
 @functools.cache
 def compat_bases() -> tuple[int, ...]:
-    """The driver branches that the table has as bases, oldest first."""
+    """The driver branches that the table has as kernel drivers, oldest first."""
     known = compat_packages().values()
     return tuple(sorted({branch for row in known for use in _USES for branch in getattr(row, use)}))
 
 
 @functools.cache
 def driver_functions() -> dict[str, Release]:
-    """The CUDA release that brought a function of the driver, from 10.0 on, by its name.
+    """The CUDA release that introduced a driver function, from 10.0 on, by the function's name.
 
-    Versions of a function are names of their own, as libcuda has them: ``cuCtxCreate_v3``.
+    Versions of a function are separate names, as in libcuda: ``cuCtxCreate_v3``.
     """
     known = table("drivers")["function"]
     return {name: Release.parse(row["cuda"]) for row in known for name in row["names"]}
@@ -254,7 +254,7 @@ class CudaError(Struct, frozen=True, tag="errors.error"):
     Attributes:
         number: 209.
         name: ``CUDA_ERROR_NO_BINARY_FOR_GPU``; of the runtime ``cudaErrorNoKernelImageForDevice``.
-        text: what cuGetErrorString() says, without a full stop.
+        text: the text of cuGetErrorString(), without a full stop.
     """
 
     number: int
@@ -263,7 +263,7 @@ class CudaError(Struct, frozen=True, tag="errors.error"):
 
 
 def cuda_error(number: int) -> CudaError | None:
-    """The error of a number; None if cuda.h has none. 35 is of the CUDA runtime alone."""
+    """Return the error of a number; None if cuda.h has none (35 is only in the CUDA runtime)."""
     return next((row for row in rows(CudaError) if row.number == number), None)
 
 
@@ -289,7 +289,7 @@ def _errors_by_name() -> dict[str, list[CudaError]]:
 
 
 def errors_called(word: str) -> tuple[CudaError, ...]:
-    """The errors of CUDA with a number; or those of a name, of its libraries, too.
+    """Return the CUDA errors with a number, or the errors with a name, also of CUDA's libraries.
 
     Args:
         word: ``209``; a name in any case and spelling: ``CUDA_ERROR_NO_BINARY_FOR_GPU``,
@@ -305,11 +305,11 @@ def errors_called(word: str) -> tuple[CudaError, ...]:
 
 
 def is_driver_folder(folder: str, kind: str = "") -> bool:
-    """Return whether installers, or what mounts a driver, put libcuda into a folder.
+    """Return whether installers or container tools put libcuda into a folder.
 
     Args:
         folder: its path, without a slash at its end.
-        kind: only those of the system (``system``), or of a driver alone (``driver``).
+        kind: only system folders (``system``), or only folders of a driver (``driver``).
     """
     arrays = table("driver_folders")
     found = itertools.chain.from_iterable([arrays[kind]] if kind else arrays.values())
@@ -317,5 +317,5 @@ def is_driver_folder(folder: str, kind: str = "") -> bool:
 
 
 def in_driver_folders(*paths: str) -> bool:
-    """Return whether all these files lie in such folders."""
+    """Return whether all these files lie in driver folders."""
     return all(is_driver_folder(posixpath.dirname(path)) for path in paths)

@@ -32,7 +32,7 @@ def read_tables(path: str) -> Tables:
     """Read the tables of a document that ``ltocompat facts --format json`` wrote.
 
     Raises:
-        UsageError: it can't be read, does not fit the schema, or is older than the program.
+        UsageError: it can't be read, doesn't follow the schema, or is older than the program.
     """
     again = "write it with: ltocompat facts --format json, of this version or a newer one"
     try:
@@ -81,14 +81,14 @@ def own_tables() -> Tables:
 
 
 def newest_date(tables: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
-    """The day of the newest row: ``2026-11-25``."""
+    """Return the day of the newest row: ``2026-11-25``."""
     arrays = (rows for arrays in tables.values() for rows in arrays.values())
     return max(str(row["date"]) for rows in arrays for row in rows)
 
 
 @functools.cache
 def tables_type() -> type[Struct]:
-    """The type of the tables: a field for each, of which each has a field for each array."""
+    """Return the type of the tables: one field per table, with one field per array."""
     fields: list[tuple[str, Any]] = []
     for name, arrays in own_tables().items():
         kinds = {

@@ -91,14 +91,13 @@ class Sm(Struct, frozen=True):
     Attributes:
         number: 90 of sm_90.
         first_toolkit: the first CUDA release that can target it.
-        last_toolkit: the last one; None while the newest does.
+        last_toolkit: the last one; None if the newest does.
         first_ptx: the PTX ISA that first names it, ``7.8``.
-        family: the numbers that its ``f`` code is shared with, itself included, ascending.
-        tegra: an integrated GPU (Jetson, DRIVE).
-        name: NVIDIA's name of the architecture, ``Hopper``.
-        first_branch: the first driver branch that runs it, that of its first toolkit; None if
-            nothing tells.
-        last_branch: the last driver branch that runs it; None while the newest does.
+        family: the numbers that run its ``f`` code, itself included, ascending.
+        tegra: True for an integrated GPU (Jetson, DRIVE). name: NVIDIA's name of the architecture,
+            ``Hopper``.
+        first_branch: the first driver branch that runs it, from its first toolkit; None if unknown.
+        last_branch: the last driver branch that runs it; None if the newest does.
     """
 
     number: int
@@ -113,15 +112,15 @@ class Sm(Struct, frozen=True):
 
 
 class GpuModel(Struct, frozen=True):
-    """One GPU as it is sold.
+    """A GPU model.
 
     Attributes:
-        name: without the maker's, ``GeForce RTX 4090``.
+        name: its name without NVIDIA, ``GeForce RTX 4090``.
         number: 89 of sm_89.
-        data_center: cuda-compat is made for it (data centre, Jetson); None for workstation GPUs,
-            of which some can use it.
-        tegra: an integrated GPU (Jetson).
-        cpu: ``arm`` where it is sold with such cores in one package.
+        data_center: True if cuda-compat supports it (data centre, Jetson); None for workstation
+            GPUs, of which some can use it.
+        tegra: True for an integrated GPU (Jetson). cpu: ``arm`` if it is sold with Arm cores in one
+            package.
     """
 
     name: str
@@ -145,7 +144,7 @@ def sms() -> tuple[Sm, ...]:
 
 
 def sm(number: int) -> Sm | None:
-    """The architecture of a number; None for one that the table doesn't have."""
+    """Return the architecture of a number; None if the table doesn't have it."""
     return _sms().get(number)
 
 
@@ -155,13 +154,13 @@ def newest_sm() -> int:
 
 
 def is_tegra(number: int) -> bool:
-    """Return whether an architecture is that of an integrated GPU (Jetson, DRIVE), if known."""
+    """Return whether an architecture is of an integrated GPU (Jetson, DRIVE), if known."""
     row = sm(number)
     return row is not None and row.tegra
 
 
 def arm_only(number: int) -> bool:
-    """Return whether every GPU of an architecture has Arm cores beside it: Jetson, DRIVE, GB10."""
+    """Return whether every GPU of an architecture has Arm cores: Jetson, DRIVE, GB10."""
     models = [model for model in gpu_models() if model.number == number]
     return is_tegra(number) or (bool(models) and all(m.tegra or m.cpu == "arm" for m in models))
 
@@ -180,9 +179,9 @@ def runs(sm: Sm, driver: DriverVersion) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def linker_targets(release: Release) -> frozenset[int]:
-    """The architectures that nvJitLink and nvlink of a release can make code for.
+    """Return the architectures for which nvJitLink and nvlink of a release can make code.
 
-    One that is not a row of the table is taken to drop nothing that the row below it has.
+    A release outside the table counts as supporting all architectures of the row before it.
     """
     row = horizon.of_linker(release).below or release
     return frozenset(
@@ -194,7 +193,7 @@ def linker_targets(release: Release) -> frozenset[int]:
 
 @functools.cache
 def gpu_models() -> tuple[GpuModel, ...]:
-    """Every GPU that is known by name, newest architectures first."""
+    """Every GPU with a known name, newest architectures first."""
     models = [
         {**row, "name": name, "tegra": is_tegra(row["sm"])}
         for row in table("gpus")["gpu"]
@@ -224,10 +223,10 @@ def models_named(text: str) -> tuple[GpuModel, ...]:
 
 
 def models_beginning(text: str) -> tuple[GpuModel, ...]:
-    """The models of a name that is cut off behind ``text``: ``Tesla V100-SXM2`` is a V100 or V100S.
+    """Return the models of a name truncated after ``text``: ``Tesla V100-SXM2``: V100 or V100S.
 
-    Drivers before 470 write Tesla before names that have no such word since. A last word without a
-    number, such as the SX of ``A100-SX``, may be part of one that tells no GPU.
+    Drivers before 470 write Tesla before names; newer drivers don't. A last word without a number,
+    such as the SX of ``A100-SX``, may be part of a word that names no GPU.
     """
     words = _words(text[:_LONGEST])
     while words:
@@ -297,18 +296,18 @@ def _unknown(text: str) -> UsageError:
 
 
 def find_gpu(text: str) -> Gpu:
-    """The GPU that a user's text means.
+    """Return the GPU that a user's text means.
 
     Args:
         text: a name in any usual spelling (``h100``, ``rtx-4090``, ``NVIDIA A100-SXM4-80GB``), an
             architecture (``sm_90``, ``sm_90a``, ``90``) or a compute capability (``9.0``).
 
     Returns:
-        The GPU, under the text as its name. ``data_center`` is None if the models that the text can
-        mean differ, or none is known.
+        The GPU, under the text as its name. ``data_center`` is None if the possible models differ,
+        or none is known.
 
     Raises:
-        UsageError: nothing has this name or number, or models of several architectures have it.
+        UsageError: no GPU has this name or number, or models of several architectures have it.
     """
     text = text.strip()
     plain = text.lower()
@@ -341,9 +340,9 @@ def may_be_consumer(gpu: Gpu) -> bool:
 
 @functools.cache
 def gpus_in_use() -> tuple[Gpu, ...]:
-    """A GPU of every architecture in use, ascending, then one after all that are known.
+    """Return a GPU of every architecture in use, ascending, then one after all known ones.
 
-    They are no models: which there are changes nothing that is asked of a driver or linker.
+    They are not models, which make no difference for drivers and linkers.
     """
     # Nothing made today serves what no toolkit since 12.0 targets.
     since = Release(12, 0)

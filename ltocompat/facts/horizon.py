@@ -31,7 +31,7 @@ class TablesEnd(Struct, frozen=True):
     Attributes:
         cuda: the newest CUDA release in them.
         driver: the newest driver branch.
-        date: the day of the newest row on either.
+        date: the day of the newest row about either.
     """
 
     cuda: Release
@@ -44,7 +44,7 @@ class TablesEnd(Struct, frozen=True):
 
 @functools.cache
 def tables_end() -> TablesEnd:
-    """Find where the tables end that answers rest on."""
+    """Return the end of the tables behind the answers."""
     tables = (table("drivers"), table("ltoir"))
     days = (str(row["date"]) for rows in tables for array in rows.values() for row in array)
     newest = max(Release.parse(row["cuda"]) for row in table("ltoir")["release"])
@@ -52,11 +52,11 @@ def tables_end() -> TablesEnd:
 
 
 class Position(Struct, Generic[Number], frozen=True):
-    """The rows around a number, which are one where the number is a row.
+    """The rows around a number; both are the same row if the number is a row.
 
     Attributes:
-        below: the last row that is no greater; None before the table.
-        above: the first row that is no less; None beyond the table.
+        below: the last row that is not greater; None before the table.
+        above: the first row that is not less; None after the table.
     """
 
     below: Number | None
@@ -64,12 +64,12 @@ class Position(Struct, Generic[Number], frozen=True):
 
     @property
     def known(self) -> bool:
-        """Return whether it is a row."""
+        """Return whether the number is a row."""
         return self.below == self.above
 
     @property
     def beyond(self) -> bool:
-        """Return whether it is greater than every row."""
+        """Return whether the number is greater than every row."""
         return self.above is None
 
 
@@ -86,7 +86,7 @@ def of_linker(release: Release) -> Position[Release]:
 
 
 def is_new_major(release: Release) -> bool:
-    """Return whether a linker is of a major beyond the tables, and may drop what others take."""
+    """Return whether a linker has a major newer than the tables, and may refuse older code."""
     return release.major > nvjitlink_minors()[-1].major
 
 
@@ -98,5 +98,5 @@ def of_driver(driver: DriverVersion) -> Position[int]:
 
 @functools.cache
 def ltoir_date() -> str:
-    """The day of the newest row on LTO-IR: ``2026-11-21``."""
+    """Return the day of the newest row about LTO-IR: ``2026-11-21``."""
     return str(max(row["date"] for row in table("ltoir")["release"]))

@@ -18,16 +18,17 @@ from ltocompat.model.projection import From
 
 
 class LibraryPackage(Struct, frozen=True, tag="cuda_libraries.package"):
-    """One major version of a package of NVIDIA, on some platforms.
+    """One major version of an NVIDIA package, on some platforms.
 
     Attributes:
         name: ``nvidia-cublas-cu12``.
         platforms: ``linux-x86_64``, ``linux-aarch64``, ``win-amd64``.
         first: the oldest version that was read, e.g. ``12.0.1.189``.
         last: the newest one.
-        files: its libraries, relative to site-packages: ``nvidia/cublas/lib/libcublas.so.12``; of
+        files: its libraries, relative to site-packages: ``nvidia/cublas/lib/libcublas.so.12``; in
             both versions.
-        requires: what it always depends on, as PEP 508 without versions: ``cuda-toolkit[nvrtc]``.
+        requires: its unconditional dependencies, as PEP 508 without versions:
+            ``cuda-toolkit[nvrtc]``.
     """
 
     name: Annotated[str, From("package")]
@@ -45,7 +46,7 @@ class LibraryPackage(Struct, frozen=True, tag="cuda_libraries.package"):
 
 @functools.cache
 def library_packages() -> dict[str, tuple[LibraryPackage, ...]]:
-    """Name -> the rows of a package, oldest major first; those without files bring no library."""
+    """Name -> the rows of a package, oldest major first; rows without files install no library."""
     found = grouped((row.name, row) for row in rows(LibraryPackage))
     return {name: tuple(majors) for name, majors in found.items()}
 
@@ -56,15 +57,15 @@ _LIKELY = re.compile(r"(?:lib)?(?:cu|nv|npp|nccl|mathdx|cal)", re.IGNORECASE)
 
 
 def packages_with(file: str) -> tuple[LibraryPackage, ...]:
-    """The packages that bring a library by its file name, ``libcublas.so.12``.
+    """Return the packages that install a library, by its file name, ``libcublas.so.12``.
 
-    Windows doesn't tell letters of two cases apart.
+    On Windows, case doesn't matter.
     """
     return _by_file().get(_as_compared(file), ()) if _LIKELY.match(file) else ()
 
 
 def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:
-    """The folders into which a package puts a library, relative to site-packages."""
+    """Return the folders into which a package puts a library, relative to site-packages."""
     wanted = _as_compared(file)
     return frozenset(
         posixpath.dirname(path)
@@ -75,13 +76,13 @@ def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:
 
 @functools.cache
 def without_libraries() -> frozenset[str]:
-    """Names of packages that bring no library of CUDA, unless one of their extras is asked for."""
+    """Names of packages that install no CUDA library without one of their extras."""
     return frozenset(row["package"] for row in table("no_libraries")["package"])
 
 
 @functools.cache
 def dispatching_from(file: str) -> int | None:
-    """The first GPU of a library that chooses kernels by GPU itself; None: it is none of these.
+    """Return the first GPU of a library that selects kernels by GPU itself; None for others.
 
     ``libcudnn_ops.so.9`` is a part of libcudnn.
     """
@@ -91,13 +92,13 @@ def dispatching_from(file: str) -> int | None:
 
 @functools.cache
 def conda_libraries() -> dict[str, str]:
-    """Name of a package of conda-forge -> that on PyPI with the same files, without -cu12."""
+    """Name of a conda-forge package -> PyPI's package with the same files, without -cu12."""
     return {row["conda"]: row["pypi"] for row in table("conda_libraries")["package"]}
 
 
 @functools.cache
 def rows_of(name: str) -> tuple[LibraryPackage, ...]:
-    """The rows of a package on PyPI, or of one on conda-forge, which has all majors of CUDA."""
+    """Return the rows of a package on PyPI, or on conda-forge, where it has all CUDA majors."""
     known = library_packages()
     if name in known:
         return known[name]
@@ -106,13 +107,13 @@ def rows_of(name: str) -> tuple[LibraryPackage, ...]:
 
 
 def family(name: str) -> str:
-    """The name of a package for all majors of CUDA: ``nvidia-cublas``."""
+    """Return the name of a package for all CUDA majors: ``nvidia-cublas``."""
     return conda_libraries().get(name) or _SUFFIX.sub("", name)
 
 
 @functools.cache
 def toolkit_packages(major: int, extra: str) -> tuple[str, ...]:
-    """The packages to which an extra of cuda-toolkit leads, in any version of a major."""
+    """Return the packages that an extra of cuda-toolkit installs, in any version of a major."""
     return _by_extra().get((major, extra), ())
 
 

@@ -13,7 +13,7 @@ from ltocompat.model.projection import From
 
 
 class PtxIsa(Struct, frozen=True, order=True, tag="ptx.isa"):
-    """A version of the PTX ISA, and the CUDA release that brought it."""
+    """A version of the PTX ISA, and the CUDA release that introduced it."""
 
     cuda: Release
     isa: Annotated[tuple[int, ...], From(through=version_numbers)]
@@ -21,23 +21,24 @@ class PtxIsa(Struct, frozen=True, order=True, tag="ptx.isa"):
 
 @functools.cache
 def ptx_releases() -> dict[tuple[int, ...], Release]:
-    """The versions of PTX ISA, each with the CUDA release that brought it, oldest first."""
+    """The versions of the PTX ISA, each with the CUDA release that introduced it, oldest first."""
     return {row.isa: row.cuda for row in sorted(rows(PtxIsa))}
 
 
 def ptx_cuda(isa: str) -> Release | None:
-    """The CUDA release that brought a PTX ISA: 12.4 of 8.4; None for versions not in the table.
+    """Return the CUDA release that introduced a PTX ISA: 12.4 for 8.4; None if unknown.
 
-    It is the least driver, nvJitLink, ptxas and nvPTXCompiler that reads such PTX.
+    Drivers, nvJitLink, ptxas and nvPTXCompiler read such PTX from this release on.
     """
     known = {".".join(map(str, number)): cuda for number, cuda in ptx_releases().items()}
     return known.get(isa)
 
 
 def cuda_ptx(cuda: Release) -> str | None:
-    """The newest PTX ISA that a CUDA release reads: 8.5 of 12.6.
+    """Return the newest PTX ISA that a CUDA release reads: 8.5 for 12.6.
 
-    A release newer than the table reads at least the newest row's; None for one before the first.
+    A release newer than the table reads at least the newest row; None for a release before the
+    first.
     """
     known = [isa for isa, release in ptx_releases().items() if release <= cuda]
     return ".".join(map(str, known[-1])) if known else None
@@ -45,12 +46,12 @@ def cuda_ptx(cuda: Release) -> str | None:
 
 @functools.cache
 def pytorch_indexes() -> tuple[Release, ...]:
-    """The CUDA releases that PyTorch has an index of builds for, oldest first."""
+    """The CUDA releases for which PyTorch has an index of builds, oldest first."""
     return tuple(sorted(Release.parse(row["cuda"]) for row in table("pytorch")["index"]))
 
 
 class TorchWheel(Struct, frozen=True, tag="pytorch.wheel"):
-    """Versions of torch on PyPI that bring libraries of one major of CUDA.
+    """Versions of torch on PyPI that depend on libraries of one CUDA major.
 
     Attributes:
         first: the first version, e.g. ``2.1.0``.
@@ -64,7 +65,7 @@ class TorchWheel(Struct, frozen=True, tag="pytorch.wheel"):
 
 
 class HostCompilers(Struct, frozen=True, tag="host_compilers.release"):
-    """The newest host compilers that an nvcc takes without being told to.
+    """The newest host compilers that an nvcc accepts by default.
 
     Attributes:
         cuda: the release of nvcc.
@@ -80,12 +81,12 @@ class HostCompilers(Struct, frozen=True, tag="host_compilers.release"):
 
 
 class RemovedName(Struct, frozen=True, tag="removed_api.name"):
-    """A name of the CUDA runtime that newer releases have no more.
+    """A name of the CUDA runtime that newer releases removed.
 
     Attributes:
         name: ``cudaThreadSynchronize``, or a member of ``cudaDeviceProp``.
-        last: the last release that had it.
-        instead: what does the same since.
+        last: the last release with the name.
+        instead: its replacement.
     """
 
     name: str
@@ -104,8 +105,8 @@ class OptixRelease(Struct, frozen=True, tag="optix.release"):
 
     Attributes:
         optix: 8.0.
-        abi: the number by which its headers ask the driver for it.
-        branch: the first driver branch that has it.
+        abi: the number with which its headers request it from the driver.
+        branch: the first driver branch with it.
     """
 
     optix: str
@@ -114,14 +115,14 @@ class OptixRelease(Struct, frozen=True, tag="optix.release"):
 
 
 class ToolkitPin(Struct, frozen=True, tag="toolkit_pins.pin"):
-    """A requirement of one version of the package cuda-toolkit.
+    """A requirement of one version of the cuda-toolkit package.
 
     Attributes:
         toolkit: version of cuda-toolkit, e.g. ``13.0.3.0``.
         part: ``nvjitlink``, ``nvrtc``, ``cufft``, ``cusolver`` or ``cusparse``.
-        package: name of the package that it asks for.
-        specifier: the versions of that: ``==13.0.88.*`` or ``>=13.0.88,<14``.
-        extras: the extras of cuda-toolkit that lead there.
+        package: name of the required package.
+        specifier: the required versions: ``==13.0.88.*`` or ``>=13.0.88,<14``.
+        extras: the extras of cuda-toolkit with this requirement.
     """
 
     toolkit: str
@@ -133,7 +134,7 @@ class ToolkitPin(Struct, frozen=True, tag="toolkit_pins.pin"):
 
 @functools.cache
 def toolkit_with(package: str, version: str) -> Release | None:
-    """The CUDA release that a version of a library came with: 13.3 of nvidia-cusparse 12.8.2.51.
+    """Return the CUDA release of a library version: 13.3 for nvidia-cusparse 12.8.2.51.
 
     None for packages and versions that no cuda-toolkit pins.
     """

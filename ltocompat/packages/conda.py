@@ -69,10 +69,10 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
 
 @functools.lru_cache(maxsize=4)  # asked for each file of a prefix
 def installed_files(meta: str, _changed: int, limits: Limits) -> dict[str, Package]:
-    """Path from a prefix on -> the package that put the file there, by its folder conda-meta.
+    """Return a map from paths in a prefix to the packages that installed them, from conda-meta.
 
-    Each package there has a file NAME-VERSION-BUILD.json with the members ``name``, ``version``
-    and ``files`` (conda documentation, "conda-meta"). What can't be read names no file.
+    Each package there has a file NAME-VERSION-BUILD.json with the members ``name``, ``version`` and
+    ``files`` (conda documentation, "conda-meta"). Unreadable files are left out.
     """
     found: dict[str, Package] = {}
     names = sorted(name for name in os.listdir(meta) if name.endswith(".json"))
@@ -142,14 +142,13 @@ def _dependencies(
 
 
 def alternatives(text: str) -> tuple[str, ...] | None:
-    """The specifiers (PEP 440) of which one has to hold; None if the text can't be read.
+    """Return alternative specifiers (PEP 440); None if the text can't be read.
 
     Any version: ``("",)``.
 
-    Args:
-        text: as conda writes it: ``>=12.4,<13``, ``12.9.*``, ``=12.9``, ``12|13.*``. A comma means
-            and, a bar or; a bare version is exact, one with a single ``=`` or an asterisk means
-            everything that begins so.
+    Args: text: the version in conda's notation: ``>=12.4,<13``, ``12.9.*``, ``=12.9``, ``12|13.*``.
+            A comma means and, a bar means or. A bare version is exact; a single ``=`` or an
+            asterisk means a prefix.
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 

@@ -27,7 +27,7 @@ _RELEASE = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The image in an archive; None if the archive is not an image, or has several."""
+    """Return the image in an archive; None if the archive is not an image, or has several."""
     try:
         images = images_in(plain_image(view, budget), Location(path), budget)
     except LimitExceeded:
@@ -53,7 +53,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
 
 
 def variables(config: dict[str, Any]) -> dict[str, str]:
-    """The environment variables that the config of an image sets."""
+    """Return the environment variables that the config of an image sets."""
     inner = config.get("config")
     lines = inner.get("Env") if isinstance(inner, dict) else None
     texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []

@@ -36,7 +36,7 @@ _OF_DRIVER = re.compile(r"libcuda1|libnvidia-.*|nvidia-(?:driver|kernel|alternat
 
 
 def read(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The Debian package; None if its control file can't be read."""
+    """Return the Debian package; None if its control file can't be read."""
     archives = members_of(view, path, _CONTROL, budget)
     inside = (members_of(each, path, ("control",), budget) for each in archives.values())
     control = next((found["control"] for found in inside if found), None)
@@ -65,11 +65,11 @@ def _dependencies(line: str, budget: Budget) -> Iterator[Dependency]:
 
 
 def libraries_of(name: str, file: str, line: str) -> Iterator[Dependency]:
-    """The libraries that a package of a distribution of Linux brings.
+    """Yield the libraries that a package of a Linux distribution installs.
 
     Args:
-        name: of the package.
-        file: the library that the dependency means; empty if it names a package alone.
+        name: the name of the package.
+        file: the library that the dependency means; empty if it names only a package.
         line: as it is written.
     """
     by_release = _OF_NVIDIA.fullmatch(name)

@@ -33,9 +33,9 @@ _MOST = 1000  # values of one property
 
 
 def of_classifiers(lines: Iterable[str]) -> tuple[Declared, ...]:
-    """The oldest CUDA release of those that classifiers name, else each major that they name.
+    """Return the oldest CUDA release that classifiers name, else each major that they name.
 
-    A package works with each of the releases.
+    A package works with each of these releases.
     """
     releases, majors = dict[Release, Declared](), dict[int, Declared]()
     for line in lines:
@@ -52,12 +52,12 @@ def of_classifiers(lines: Iterable[str]) -> tuple[Declared, ...]:
 
 
 def of_variant(data: bytes, label: str, problems: list[str]) -> tuple[Declared, ...]:
-    """Read the properties of a variant wheel; what can't be read becomes a problem.
+    """Read the properties of a variant wheel; unreadable parts become problems.
 
     Args:
         data: ``variant.json``; empty if there is none.
-        label: of the file name; empty if that is not known.
-        problems: gets a sentence for what is broken.
+        label: the label in the file name; empty if unknown.
+        problems: gets a sentence for each broken part.
     """
     if not data:
         return ()
@@ -109,7 +109,8 @@ def _read(
 def of_conda(dependency: Dependency) -> Declared | None:
     """Read a line on drivers or GPUs; None if it is about something else, or any version.
 
-    One that only limits (``constrains``) brings no package, but a virtual one is always there.
+    A line that only limits (``constrains``) installs no package, but a virtual package always
+    exists.
     """
     name, versions, line = dependency.name, dependency.versions, dependency.line
     virtual = name in (_CUDA, _CUDA_ARCH)

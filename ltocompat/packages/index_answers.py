@@ -30,19 +30,19 @@ _LONGEST_FILENAME = 255  # characters; no file system takes more
 
 
 class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A file of a project, as its index tells of it: in the words of JSON, for HTML too.
+    """A file of a project in an index, with the names of the JSON answer, also for HTML.
 
     Attributes:
         filename: its name.
-        url: where it is.
-        hashes: its sums, by the names of their algorithms.
-        requires_python: versions of Python that it is for.
-        core_metadata: its METADATA can be had by itself, at ``url`` + ``.metadata`` (PEP 658); the
-            sums of these.
+        url: its address.
+        hashes: its checksums by algorithm.
+        requires_python: its Python versions.
+        core_metadata: checksums of its METADATA, which can be fetched by itself at ``url`` +
+            ``.metadata`` (PEP 658).
         dist_info_metadata: the same, before PEP 714.
-        yanked: its project withdrew it; why, empty if no reason is given.
-        size: bytes; None if the index does not say.
-        upload_time: when the index got it; None if it does not say.
+        yanked: the reason why its project withdrew it; empty without a reason.
+        size: bytes; None if unknown.
+        upload_time: time of the upload; None if unknown.
     """
 
     filename: str
@@ -57,7 +57,7 @@ class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def sha256(self) -> str | None:
-        """Its sum, in small hexadecimal digits; None if the index has none."""
+        """Its SHA-256 in lower-case hexadecimal; None if the index has none."""
         return _sum(self.hashes.get("sha256"))
 
     @property
@@ -66,12 +66,12 @@ class IndexFile(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def has_metadata(self) -> bool:
-        """Return whether its METADATA can be had by itself."""
+        """Return whether its METADATA can be fetched by itself."""
         return bool(self._metadata)
 
     @property
     def metadata_sha256(self) -> str | None:
-        """The sum of its METADATA; None if the index has none."""
+        """The SHA-256 of its METADATA; None if the index has none."""
         return _sum(self._metadata.get("sha256")) if isinstance(self._metadata, dict) else None
 
 
@@ -88,15 +88,16 @@ class _JsonProjects(msgspec.Struct):
 
 
 def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
-    """The files of a project's page.
+    """Return the files on a project's page.
 
     Args:
         data: the page.
-        content_type: the header of that name.
-        url: where it was in the end, which its links are relative to.
+        content_type: its content type.
+        url: its address after redirects, to which its links are
+            relative.
 
     Raises:
-        UnreadableInput: the page is not what it says to be.
+        UnreadableInput: the page doesn't match its content type.
     """
     if _is_json(content_type):
         files = _decoded(data, _JsonProject, url, "a page of a project").files
@@ -110,15 +111,15 @@ def project_files(data: bytes, content_type: str, url: str) -> list[IndexFile]:
 
 
 def project_names(data: bytes, content_type: str, url: str) -> Iterator[str]:
-    """The normalized names of all projects.
+    """Yield the normalized names of all projects.
 
     Args:
         data: the page.
-        content_type: the header of that name.
-        url: where it was in the end.
+        content_type: its content type.
+        url: its address after redirects.
 
     Raises:
-        UnreadableInput: the page is not what it says to be.
+        UnreadableInput: the page doesn't match its content type.
     """
     if _is_json(content_type):
         found = _decoded(data, _JsonProjects, url, "a list of projects")

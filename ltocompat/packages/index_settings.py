@@ -26,8 +26,8 @@ class IndexSettings(Struct, frozen=True):
 
     Attributes:
         urls: their addresses, the main one first.
-        cert: a file of certificates of authorities; None for those of the system.
-        proxy: address of a proxy; None: what the variables ``http_proxy`` .. say.
+        cert: a file of CA certificates; None for the system's.
+        proxy: address of a proxy; None: the variables ``http_proxy`` etc.
     """
 
     urls: tuple[str, ...]
@@ -36,13 +36,13 @@ class IndexSettings(Struct, frozen=True):
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> IndexSettings:
-        """The settings of this user, as pip reads them.
+        """Return the settings of this user, as pip reads them.
 
         Args:
-            environ: the variables; None: those of this process.
+            environ: the variables; None: the variables of this process.
 
         Raises:
-            UsageError: they name no index, and there is no pip that knows one.
+            UsageError: they name no index, and no pip knows one.
         """
         known = os.environ if environ is None else environ
         values = _read(known)

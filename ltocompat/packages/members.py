@@ -17,9 +17,9 @@ from ltocompat.model.location import Location
 
 
 def zip_names(view: ByteView, budget: Budget) -> tuple[str, ...] | None:
-    """Names of the members of a zip, without unpacking any; None if it is not a zip.
+    """Return the names of a zip's members, without unpacking; None if it is not a zip.
 
-    A directory that breaks off gives the names in front.
+    A truncated directory gives the names before its end.
     """
     if view.peek(0, len(ZIP_MAGIC)) != ZIP_MAGIC:
         return None
@@ -36,17 +36,17 @@ class _Ending(Location, frozen=True):
     endings: tuple[str, ...] = ()
 
     def contains(self, other: Location) -> bool:
-        """Return whether a member is one of them."""
+        """Return whether a member is wanted."""
         return other.innermost.endswith(self.endings)
 
 
 def python_modules(view: ByteView, path: str, budget: Budget) -> Iterator[ByteView]:
-    """The bytes of the Python modules in a package."""
+    """Yield the bytes of the Python modules in a package."""
     return (data for _, data in _found(view, _Ending(path, endings=(".py",)), budget))
 
 
 def member_of(view: ByteView, path: str, name: str, budget: Budget) -> ByteView | None:
-    """The bytes of one member; None if it isn't there or can't be read."""
+    """Return the bytes of one member; None if it is missing or can't be read."""
     found = _found(view, Location(path).member(name), budget)
     return next((data for text, data in found if text == name), None)
 
@@ -54,7 +54,7 @@ def member_of(view: ByteView, path: str, name: str, budget: Budget) -> ByteView 
 def members_of(
     view: ByteView, path: str, names: Collection[str], budget: Budget
 ) -> dict[str, ByteView]:
-    """The bytes of several members of a tar; reading stops with the last of them."""
+    """Return the bytes of several members of a tar; reading stops after the last of them."""
     found: dict[str, ByteView] = {}
     for name, data in _found(view, _Ending(path, endings=tuple(names)), budget):
         if name in names:

@@ -24,7 +24,7 @@ _PYTHON = re.compile(r"cp([0-9])([0-9]{1,3})")  # py39 is for later ones, too
 
 
 def read_metadata(data: bytes, budget: Budget) -> Package:
-    """Read METADATA, be it any bytes; what is broken or too much becomes a problem."""
+    """Read METADATA from any bytes; broken or excessive parts become problems."""
     most = budget.limits.dependencies
     headers = headers_of(data)
     classifiers = tuple(_all(headers, "Classifier")[:most])
@@ -83,12 +83,12 @@ def _all(headers: Message, key: str) -> list[str]:
 
 
 def field_of(headers: Message, key: str) -> str:
-    """The first field of a name; empty if there is none."""
+    """Return the first field with a name; empty if there is none."""
     return next(iter(_all(headers, key)), "")
 
 
 def dependencies(lines: Iterable[str], problems: list[str], budget: Budget) -> Iterator[Dependency]:
-    """Yield the dependencies in lines of ``Requires-Dist``; what can't be read is a problem.
+    """Yield the dependencies in lines of ``Requires-Dist``; unreadable lines become problems.
 
     Raises:
         LimitExceeded: the time is used up.

@@ -55,7 +55,7 @@ _FILE_NAME = re.compile(
 
 
 def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
-    """The wheel; None if it is none."""
+    """Return the wheel; None if the file is not one."""
     names = zip_names(view, budget)
     if names is None:
         return None
@@ -118,12 +118,12 @@ def _package(
 
 
 def read_installed(folder: str, budget: Budget, site: str = "") -> Package | None:
-    """The distribution whose metadata lie in a folder; None if they don't.
+    """Return the distribution whose metadata lie in a folder; None if there are none.
 
     Args:
-        folder: of the metadata.
-        budget: what reading them may cost.
-        site: the folder of packages that its environment begins with; empty for the one around it.
+        folder: the folder of the metadata.
+        budget: the budget for reading them.
+        site: the first package folder of its environment; empty for the parent folder.
     """
     folder = os.path.abspath(folder)
     if not folder.endswith((DIST_INFO, _EGG_INFO)) or sites_of(folder):
@@ -146,7 +146,7 @@ def _described(info: str, site: str, budget: Budget, problems: list[str]) -> Pac
 
 
 def may_load_libraries(package: Package, budget: Budget) -> bool:
-    """Return whether Python modules of a package may load libraries, as far as they can be read."""
+    """Return whether readable Python modules of a package may load libraries."""
     names = [name for name in package.files if name.endswith(".py")]
     with suppress(OSError, LtocompatError):
         if package.kind is Kind.WHEEL:
@@ -160,7 +160,7 @@ def may_load_libraries(package: Package, budget: Budget) -> bool:
 
 
 def distribution_of(path: str, budget: Budget) -> Package | None:
-    """The distribution whose RECORD lists a file, wherever it lies; None for others."""
+    """Return the distribution whose RECORD lists a file, in any folder; None for others."""
     path = os.path.abspath(path)
     folder, parts = path, list[str]()
     try:
@@ -197,7 +197,7 @@ def _lister(wanted: str, folder: str, budget: Budget) -> Package | None:
 
 
 def installed_in(folder: str, budget: Budget) -> tuple[Package, ...]:
-    """The distributions that Python sees from a folder of them, with what they depend on."""
+    """Return the distributions that Python sees in a folder, with their dependencies."""
     site = os.path.abspath(folder)
     infos = (info for each in _seen_from(site) for info in _infos_in(each))
     found = (read_installed(info, budget, site) for info in budget.timed(infos))
@@ -205,7 +205,7 @@ def installed_in(folder: str, budget: Budget) -> tuple[Package, ...]:
 
 
 def installed_around(package: Package) -> _Around:
-    """The distributions that Python sees with an installed one, with their libraries."""
+    """Return the distributions that Python sees next to an installed one, with their libraries."""
     if package.site:
         with suppress(OSError, LimitExceeded):
             sites = _seen_from(package.site)

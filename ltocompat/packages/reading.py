@@ -32,11 +32,11 @@ _PACKED = (ZIP_MAGIC, BZIP2_MAGIC)  # a zip, and a conda package of the first fo
 
 
 def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Package | None:
-    """The package that a file is; None if it is none, or can't be read.
+    """Return the package in a file; None if the file is not one or can't be read.
 
     Args:
         view: its bytes.
-        path: its name, of which a wheel has its tags.
+        path: its name, which has the tags of a wheel.
         limits: bounds for reading it.
     """
     with suppress(OSError, ValueError, LtocompatError):
@@ -52,10 +52,10 @@ def package_of(
     Args:
         path: a wheel or conda package, a ``*.dist-info`` folder, or a file of an installed package.
         limits: bounds for reading it.
-        source: bytes that stand for the path; None: they are read there.
+        source: bytes to read instead of the path; None: read the path.
 
     Returns:
-        The package; what is broken about its metadata stands in its problems.
+        The package; its problems name broken parts of its metadata.
     """
     if path == "-":
         return None
@@ -98,16 +98,16 @@ def _of_folder(path: str, budget: Budget) -> Package | None:
 def packages_at(
     path: str, limits: Limits = DEFAULT_LIMITS, system: System | None = None
 ) -> tuple[Package, ...]:
-    """The packages of a wheel, a folder of wheels, an environment, a pip report or a lock file.
+    """Return the packages of a wheel, a wheel folder, an environment, a pip report or a lock file.
 
     Args:
-        path: of that file or folder.
+        path: the path of the file or folder.
         limits: bounds for reading it.
-        system: for which a lock file is read; None: Linux on x86-64.
+        system: the system for a lock file; None: Linux on x86-64.
 
     Raises:
-        UsageError: a lock file that can't be read.
-        Missing: a lock file for which no reader is installed.
+        UsageError: a lock file can't be read.
+        Missing: the reader for a lock file is not installed.
     """
     if os.path.isdir(path):
         wheels = [os.path.join(path, name) for name in sorted(os.listdir(path))]
@@ -134,7 +134,7 @@ def packages_at(
 
 
 def owner(path: str, budget: Budget | None = None) -> Package | None:
-    """The distribution that a file was installed or unzipped from; None for any other file."""
+    """Return the distribution from which a file was installed or unzipped; None for others."""
     folder = os.path.dirname(os.path.abspath(path))
     if not any(map(_may_have_packages, folders_around(folder)[:_MOST_FOLDERS])):
         return None

@@ -20,11 +20,11 @@ _MOST_BYTES = 64 * MIB
 
 
 class Requested(Struct, frozen=True):
-    """A project of which releases are wanted.
+    """A requested project and its versions.
 
     Attributes:
         project: its normalized name.
-        specifier: which versions, as PEP 440 writes it: ``>=12,<13``; empty for any.
+        specifier: the versions, as PEP 440 writes them: ``>=12,<13``; empty for any.
     """
 
     project: str
@@ -32,7 +32,7 @@ class Requested(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Requested:
-        """Read ``cupy-cuda12x>=13``; markers and extras are passed over.
+        """Read ``cupy-cuda12x>=13``; markers and extras are ignored.
 
         Raises:
             UsageError: it is not a requirement.
@@ -46,13 +46,13 @@ class Requested(Struct, frozen=True):
         return cls(normalized(found.name), str(found.specifier))
 
     def newest(self, versions: Iterable[str], *, named: bool = False) -> list[str]:
-        """Return the wanted versions, newest first; what is no version is left out.
+        """Return the requested versions, newest first; invalid versions are left out.
 
-        Pre-releases are among them where there is nothing else, or the specifier names one.
+        Pre-releases count only if there are no others, or the specifier names one.
 
         Args:
             versions: as written.
-            named: only those that the specifier names by ``==``, or all without a specifier.
+            named: only versions that the specifier names by ``==``, or all without a specifier.
         """
         from packaging.specifiers import SpecifierSet
 
@@ -66,11 +66,11 @@ class Requested(Struct, frozen=True):
 
 
 def read_list(path: str) -> list[Requested]:
-    """The requirements in a file, each once; comments and options are passed over.
+    """Return the requirements in a file, each once; comments and options are ignored.
 
     Raises:
         UnreadableInput: it can't be read.
-        UsageError: a line is none.
+        UsageError: a line is not a requirement.
     """
     try:
         with open(path, encoding="utf-8") as file:

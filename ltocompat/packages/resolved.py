@@ -19,11 +19,11 @@ _MOST_REPORT = 64 << 20  # bytes; pip's report of torch and what it needs has 0.
 
 
 def resolved_packages(path: str, limits: Limits, system: System | None) -> tuple[Package, ...]:
-    """The packages of a report of ``pip install --report``, or of a lock file for a system.
+    """Return the packages of a report of ``pip install --report``, or of a lock file for a system.
 
     Raises:
         UsageError: it can't be read, or is neither.
-        Missing: it is YAML, and no reader of that is installed.
+        Missing: it is YAML, and no YAML reader is installed.
     """
     budget = Budget(limits)
     if path.endswith(".json"):

@@ -57,15 +57,15 @@ STEP = " -> "
 
 
 class Lead(Struct, frozen=True):
-    """A package of NVIDIA's libraries that the metadata of a package lead to.
+    """A package with NVIDIA's libraries that a package's metadata lead to.
 
     Attributes:
         package: its name.
-        line: the line that it begins with, and what follows: ``Requires-Dist: cuda-toolkit[nvrtc]
+        line: the first line of the chain, and the rest of it: ``Requires-Dist: cuda-toolkit[nvrtc]
             -> nvidia-cuda-nvrtc``.
-        by: the last dependency on it, which is on the package itself or on one that brings it.
-        extra: the extra that has to be asked for; None for none.
-        by_chance: it is installed, whether or not the metadata lead there.
+        by: the last dependency of the chain, on the package itself or on one that installs it.
+        extra: the required extra; None for none.
+        by_chance: True if it is installed, although the metadata may not lead there.
     """
 
     package: str
@@ -76,12 +76,12 @@ class Lead(Struct, frozen=True):
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Alternative specifiers on it; empty if another package brings it, with its own."""
+        """Alternative specifiers on it; empty if another package installs it with its own."""
         return self.by.versions if self.by.name == self.package else ()
 
     @property
     def only_limits(self) -> bool:
-        """Return whether it installs nothing, and only says what may be installed."""
+        """Return whether it installs nothing and only limits versions."""
         return self.by.only_limits
 
 
@@ -89,7 +89,7 @@ class Way(Lead, frozen=True, kw_only=True):
     """A lead to nvJitLink or NVRTC.
 
     Attributes:
-        allowed: what it admits.
+        allowed: the versions that it allows.
     """
 
     allowed: Allowed
@@ -98,13 +98,13 @@ class Way(Lead, frozen=True, kw_only=True):
 def ways_to(
     part: str, package: Package, others: Sequence[Package] = (), budget: Budget | None = None
 ) -> tuple[Way, ...]:
-    """Every way to a part.
+    """Return every chain of dependencies to a part.
 
     Args:
         part: ``nvjitlink`` or ``nvrtc``.
         package: the package to start with.
-        others: packages at hand, whose metadata is followed.
-        budget: what it may cost; None for the usual.
+        others: known packages, whose metadata are followed.
+        budget: the budget; None for the default.
 
     Raises:
         LimitExceeded: the time is used up.
@@ -152,9 +152,9 @@ def _exactly(version: str) -> Allowed | None:
 
 
 def together(ways: Iterable[Way]) -> tuple[Way, ...]:
-    """One way for each package and extra: the most direct, with what all of them admit together.
+    """Return the most direct chain per package and extra, with the versions that all allow.
 
-    What is always installed also holds where an extra is asked for.
+    Unconditional dependencies also hold with an extra.
     """
     found: dict[tuple[str, str | None], Way] = {}
     for way in ways:
@@ -172,9 +172,9 @@ def together(ways: Iterable[Way]) -> tuple[Way, ...]:
 
 @functools.cache
 def come_with(name: str) -> tuple[str, ...]:
-    """The packages of NVIDIA's that are installed wherever one of them is, as their metadata say.
+    """Return the NVIDIA packages that are always installed with one of them, by their metadata.
 
-    Which versions they ask of one another is left open: any of them brings the same file names.
+    Their versions are ignored, since all versions install the same file names.
     """
     found = [name]
     for package in found:  # which grows
@@ -197,9 +197,9 @@ def _required(text: str, package: str) -> tuple[str, ...]:
 def not_at_hand(
     package: Package, others: Sequence[Package] = (), budget: Budget | None = None
 ) -> tuple[str, ...]:
-    """Dependencies that may bring a library of CUDA, but whose metadata is not known here.
+    """Return dependencies that may install a CUDA library, but whose metadata are unknown.
 
-    A list of names and versions alone says what is installed only where it has NVIDIA's packages.
+    A bare list of names and versions counts as complete only if it has NVIDIA's packages.
     """
     budget = budget or Budget()
     whole = any(other.name in library_packages() for other in others)
@@ -220,7 +220,7 @@ def not_at_hand(
 
 
 def is_sibling(name: str, package: Package) -> bool:
-    """Return whether only the name of its project says that a dependency may bring a library."""
+    """Return whether only the project's name shows that a dependency may install a library."""
     project = package.name.partition("-")[0]  # foo-core's own has foo-base
     of_project = name.partition("-")[0] == project and len(project) > 2
     return of_project and not _MAY_BRING.search(name)
@@ -236,12 +236,12 @@ def _environment(package: Package) -> MarkerEnvironment:
 def leads(
     package: Package, others: Sequence[Package] = (), budget: Budget | None = None
 ) -> tuple[Lead, ...]:
-    """Every package with libraries of CUDA that a package installs, each way once.
+    """Return every package with CUDA libraries that a package installs, each chain once.
 
     Args:
         package: the package to start with.
-        others: packages at hand, whose metadata is followed.
-        budget: what it may cost; None for the usual.
+        others: known packages, whose metadata are followed.
+        budget: the budget; None for the default.
 
     Raises:
         LimitExceeded: the time is used up.
@@ -358,7 +358,7 @@ def dependencies_always(
 
 
 def extras_asked(there: Mapping[str, Package], budget: Budget) -> Mapping[str, frozenset[str]]:
-    """Names that packages, and extras of them that are asked for, ask for -> the wanted extras."""
+    """Return a map from the names that packages and their extras require to the required extras."""
     asked: dict[str, frozenset[str]] = {}
     waiting = [(package, frozenset[str]()) for package in there.values()]
     while waiting:

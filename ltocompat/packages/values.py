@@ -37,22 +37,22 @@ class Kind(enum.StrEnum):
 
     @property
     def metadata(self) -> str:
-        """The name that ``require --for`` gives its metadata on drivers and GPUs."""
+        """The value of ``require --for`` for this kind of metadata."""
         return {Kind.CONDA: "conda", Kind.IMAGE: "container"}.get(self, "variant")
 
 
 class Declared(Struct, frozen=True):
-    """A declaration on drivers or GPUs in one line of metadata.
+    """A declaration about drivers or GPUs in one line of metadata.
 
     Attributes:
         source: as it is written.
-        binding: installers go by it; else it is for readers.
-        cuda: drivers of this CUDA release are new enough.
-        major: it is for this major of CUDA, and names no release of it.
-        gpus: each GPU that begins an architecture it is for, as 10 * major + minor.
+        binding: True if installers use it; else it is for readers.
+        cuda: the CUDA release whose drivers are new enough.
+        major: the CUDA major, if it names no release.
+        gpus: the first GPU of each architecture, as 10 * major + minor.
         kind: with ``gpus``: ``real`` for SASS, ``virtual`` for PTX, empty for either.
-        and_newer: it is for all GPUs from those of ``gpus`` on, below ``end`` where that is given.
-        end: the first compute capability that it is not for.
+        and_newer: True for all GPUs from ``gpus`` on, below ``end`` if given.
+        end: the first compute capability that it excludes.
     """
 
     source: str
@@ -70,12 +70,11 @@ class Dependency(Struct, frozen=True):
 
     Attributes:
         name: its normalized name, ``nvidia-nvjitlink-cu12``.
-        versions: alternative specifiers as PEP 440 writes them (``>=12.4,<13``; ``""`` for any
-            version), of which one has to hold; several only in conda packages.
-        asks: extras of the other package that are asked for.
-        marker: when the line counts, as PEP 508 writes it; empty for always.
-        only_limits: it says which versions may be installed beside, but installs none
-            (``run_constrained`` of conda).
+        versions: alternative specifiers as in PEP 440 (``>=12.4,<13``; ``""`` for any version);
+            several only in conda packages.
+        asks: the requested extras of the other package.
+        marker: the condition of the line as in PEP 508; empty for always.
+        only_limits: True if it limits versions but installs nothing (``run_constrained`` of conda).
         line: as it is written, with its key: ``Requires-Dist: nvidia-nvjitlink``.
     """
 
@@ -95,23 +94,24 @@ class Package(Struct, frozen=True, kw_only=True):
         path: the file, or the folder of the metadata of an installed distribution.
         name: normalized.
         version: the version as written; empty if there is none.
-        requires: what it depends on, in order.
-        requires_dist: the same as its metadata write it, in order.
+        requires: its dependencies, in order.
+        requires_dist: the same lines as written, in order.
         extras: names of its extras.
         classifiers: as written.
-        tags: ``py3-none-manylinux_2_28_x86_64``, as its file name or WHEEL has them.
-        tags_inside: of a wheel and an installed package, as WHEEL has them; None without WHEEL.
+        tags: ``py3-none-manylinux_2_28_x86_64``, from its file name or WHEEL.
+        tags_inside: for a wheel and an installed package, the tags in WHEEL; None without WHEEL.
         platforms: of a wheel the platforms in its file name (``manylinux_2_28_x86_64``), of an
-            installed one those of its tags, of a conda package its subfolder (``linux-64``).
+            installed one the platforms of its tags, of a conda package its subfolder
+            (``linux-64``).
         python: version of Python that its tag names, e.g. ``3.11``; None for any.
         files: its files as installed: relative to site-packages, or to the prefix of conda.
-        declared: what it says of the drivers and GPUs that it is for.
-        problems: what could not be read of the metadata, one sentence each.
-        starts_on: of an image the variables that say which drivers it starts on, and how.
-        searched: of an image the folders of LD_LIBRARY_PATH.
-        sees_gpus: an image sets NVIDIA_VISIBLE_DEVICES, as some runtimes need it to.
-        site: of an installed one the folder of packages that its environment begins with.
-        only_named: it stands in a list of names and versions, which tells nothing else of it.
+        declared: its declarations about drivers and GPUs.
+        problems: unreadable parts of the metadata, one sentence each.
+        starts_on: for an image, the variables with conditions on drivers, and the conditions.
+        searched: for an image, the folders of LD_LIBRARY_PATH.
+        sees_gpus: True if an image sets NVIDIA_VISIBLE_DEVICES, which some runtimes need.
+        site: for an installed one, the first package folder of its environment.
+        only_named: True if it is from a bare list of names and versions.
     """
 
     kind: Kind
@@ -140,32 +140,32 @@ class Package(Struct, frozen=True, kw_only=True):
 
     @property
     def on_windows(self) -> bool:
-        """Return whether its platforms have one of Windows."""
+        """Return whether one of its platforms is Windows."""
         return any(platform.startswith("win") for platform in self.platforms)
 
     def listed(self, path: str) -> str:
-        """A file of an installed package as its own list of files has it."""
+        """Return the path of an installed package's file in the package's list of files."""
         site = os.path.dirname(os.path.abspath(self.path))
         return os.path.relpath(os.path.abspath(path), site).replace(os.sep, "/")
 
 
 class Shipped(Struct, frozen=True, kw_only=True):
-    """A package together with what was found in its bytes; what rules of packages look at.
+    """A package and the facts in its bytes, for the rules of packages.
 
     Attributes:
         package: the package.
-        ask: finds what its device code asks for, which takes long: only where a rule wants it.
-        hosts: its libraries, executables and objects that need something.
+        ask: returns the requirements of its device code; slow, so only called if a rule needs them.
+        hosts: its libraries, executables and objects with requirements.
         signatures: its modules, equal ones counted together.
-        others: packages given beside it, such as those that it depends on.
-        promise: what its project promises; None if nothing is promised.
-        compat: cuda-compat is in an image.
-        in_front: a libcuda with a version that the loader of an image takes before the host's.
+        others: other given packages, such as its dependencies.
+        promise: the promises of its project; None for none.
+        compat: True if cuda-compat is in an image.
+        in_front: a libcuda with a version that the image's loader takes before the host's.
         searched: folders that the loader of an image searches.
-        skipped: what can't be read.
-        loads: its Python modules may load libraries before its own are loaded.
-        asked: names that the distributions of its environment ask for, with the wanted extras.
-        budget: what judging it may cost.
+        skipped: unreadable places.
+        loads: True if its Python modules may load libraries before its own.
+        asked: names that the distributions of its environment require, with the required extras.
+        budget: the budget for checking it.
     """
 
     package: Package
@@ -184,22 +184,22 @@ class Shipped(Struct, frozen=True, kw_only=True):
 
     @property
     def required(self) -> Required:
-        """Everything that its device code asks for."""
+        """All requirements of its device code."""
         return self.ask()
 
     @property
     def in_environment(self) -> bool:
-        """Return whether it is installed beside others, so that its dependencies are known."""
+        """Return whether it is installed with others, so that its dependencies are known."""
         return in_environment(self.package, self.others)
 
 
 def in_environment(package: Package, others: Iterable[Package]) -> bool:
-    """Return whether a package is installed beside others, so that its dependencies are known."""
+    """Return whether a package is installed with others, so that its dependencies are known."""
     return package.kind is Kind.INSTALLED and any(it.kind is Kind.INSTALLED for it in others)
 
 
 def within_limits(items: Iterable[T], what: str, problems: list[str]) -> Iterator[T]:
-    """Yield what can be read of something; a limit that ends it becomes a problem."""
+    """Yield the readable values; an exceeded limit becomes a problem."""
     try:
         yield from items
     except LimitExceeded as error:
@@ -207,7 +207,7 @@ def within_limits(items: Iterable[T], what: str, problems: list[str]) -> Iterato
 
 
 def normalized(name: str) -> str:
-    """A package's name as it is compared (PEP 503)."""
+    """Return a package's normalized name (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -227,7 +227,7 @@ ShippedImage: TypeAlias = Shipped
 
 
 def system_of(platforms: Collection[str]) -> str:
-    """The system of a package that is for these platforms, as targets name it."""
+    """Return the system for these platforms, as targets name it."""
     if platforms and all(platform.startswith("win") for platform in platforms):
         return "windows"
     if platforms and all(platform.endswith(("aarch64", "sbsa")) for platform in platforms):

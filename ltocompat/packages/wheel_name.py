@@ -21,7 +21,7 @@ class WheelName(NamedTuple):
         version: as written.
         build: its build tag; empty if it has none.
         tags: one for each Python, ABI and platform: ``cp311-cp311-manylinux_2_28_x86_64``.
-        platforms: those of the tags, as written.
+        platforms: the platforms of the tags, as written.
     """
 
     project: str
@@ -32,7 +32,7 @@ class WheelName(NamedTuple):
 
     @classmethod
     def parse(cls, filename: str) -> WheelName | None:
-        """The parts; None for what is no such name."""
+        """Return the parts; None if it is not a wheel's name."""
         stem, dot, suffix = filename.rpartition(".")
         parts = stem.split("-")
         if not dot or suffix.lower() != "whl" or len(parts) not in (5, 6) or not all(parts):
@@ -43,5 +43,5 @@ class WheelName(NamedTuple):
 
 
 def single_tags(tag: str) -> Iterator[str]:
-    """Each of the tags that one stands for: ``py2.py3-none-any`` is two (PEP 425)."""
+    """Yield the single tags of a compressed tag: ``py2.py3-none-any`` is two (PEP 425)."""
     return map("-".join, product(*(part.split(".") for part in tag.split("-"))))

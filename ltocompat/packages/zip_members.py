@@ -37,14 +37,14 @@ _SMALLEST = 64
 
 
 class ZipMember(Struct, frozen=True):
-    """A member by its name and its bytes, unpacked."""
+    """A member: its name, and its number of unpacked bytes."""
 
     name: str
     size: int
 
 
 def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
-    """The members that the directory of a zip lists; None if it can't be read to its end.
+    """Return the members in a zip's directory; None if it can't be read to its end.
 
     Only the end of the file is read.
     """
@@ -57,7 +57,7 @@ def zip_members(view: ByteView, budget: Budget) -> list[ZipMember] | None:
 
 
 def may_hold_device_code(members: Iterable[ZipMember]) -> bool:
-    """Return whether one of them can; no means no, yes means that their bytes have to be read."""
+    """Return whether a member may have device code; if so, its bytes have to be read."""
     names = (m.name.rpartition("/")[2].lower() for m in members if m.size >= _SMALLEST)
     parts = map(os.path.splitext, names)
     return not all(

@@ -52,14 +52,14 @@ _OF_RECORDS = (*LIST_FORMATS, "github")  # they write more than findings and ver
 
 
 class Writable(Protocol):
-    """A stream that takes text."""
+    """A stream that accepts text."""
 
     def write(self, text: str, /) -> object:
         """Write ``text``."""
 
 
 def answers(records: Iterable[R | Failure]) -> Iterator[R]:
-    """Return the records but the failures, which are said on standard error."""
+    """Yield the records without failures, which go to standard error."""
 
     def is_answer(record: R | Failure) -> TypeGuard[R]:
         return not isinstance(record, Failure)
@@ -71,19 +71,19 @@ class Options(Struct, frozen=True):
     """Options of the reader of a report.
 
     Attributes:
-        width: columns of the terminal; None when the output is not a terminal (nothing is cut).
-        by: what the summary is grouped by; one of ``folding.GROUPS``.
-        images: one row an image instead of a summary.
-        kernels: names of kernels were asked for.
-        named: paths that the user named, as opposed to those found in folders.
-        why: the reasoning of each verdict was asked for.
-        together: several paths were judged as one, and are its name.
-        color: the reader sees colours.
-        notes: notes are shown, too, not only counted.
-        quiet: only what is wrong is shown.
-        paste_for: only the lines to paste there are shown; one of ``DESTINATIONS``.
-        packages: artifacts are shown by the package that they belong to, worst first.
-        environment: they are an environment, whose first line says what it runs on.
+        width: columns of the terminal; None if the output is not a terminal (nothing is truncated).
+        by: the grouping of the summary; one of ``folding.GROUPS``.
+        images: True for one row per image instead of a summary.
+        kernels: True if names of kernels were requested.
+        named: paths that the user named, without paths found in folders.
+        why: True if the reasoning of each verdict was requested.
+        together: True if several paths were checked as one, named by all of them.
+        color: True if the output shows colours.
+        notes: True if notes are shown, not only counted.
+        quiet: True if only findings are shown.
+        paste_for: the place whose lines alone are shown; one of ``DESTINATIONS``.
+        packages: True if artifacts are shown by their package, worst first.
+        environment: True for an environment, whose first line names the targets on which it runs.
     """
 
     width: int | None = None
@@ -102,12 +102,12 @@ class Options(Struct, frozen=True):
 
 
 class Report(Struct, Generic[R], frozen=True):
-    """The two faces of a verb's answer.
+    """The text and JSON reports of a verb's answer.
 
     Attributes:
-        formats: those that it can be written in.
-        blocks: makes it blocks, as it comes.
-        document: makes it pieces of one JSON document, as it comes.
+        formats: the formats in which it can be written.
+        blocks: turns records into blocks, one by one.
+        document: turns records into pieces of one JSON document, one by one.
     """
 
     formats: ClassVar[tuple[str, ...]] = FORMATS
@@ -116,12 +116,12 @@ class Report(Struct, Generic[R], frozen=True):
 
 
 class ListReport(Report[R], frozen=True):
-    """The faces of the answer of a verb that is a list, which tables of other programs can hold.
+    """The reports of a verb whose answer is a list, which other programs can read as a table.
 
     Attributes:
         kind: the rows' class.
-        rows_of: the rows that a record comes to, and failures in it.
-        of_record: attributes of the record that are columns, too.
+        rows_of: returns the rows of a record, and its failures.
+        of_record: attributes of the record that are also columns.
     """
 
     formats: ClassVar[tuple[str, ...]] = LIST_FORMATS
@@ -138,7 +138,7 @@ class ListReport(Report[R], frozen=True):
         return [*self.of_record, *dict(columns(self.kind)), "error"]
 
     def rows(self, records: Iterable[R | Failure]) -> Iterator[Row | Failure]:
-        """Yield the rows, and failures where they come."""
+        """Yield the rows, with failures in their order."""
         for record in records:
             for row in [record] if isinstance(record, Failure) else self.rows_of(record):
                 if isinstance(row, Failure):
@@ -150,11 +150,11 @@ class ListReport(Report[R], frozen=True):
 def rows_document(
     verb: str, counts: Callable[[Any], Mapping[str, int]] = lambda _: {}
 ) -> Callable[[Iterable[Any], Options], Iterator[str]]:
-    """Make the document of a verb whose answer is rows, one a record, and a summary of them.
+    """Make the document of a verb whose answer has one row per record, and a summary.
 
     Args:
         verb: the module of its records, whose document begins with the rows.
-        counts: what a record adds to the numbers of the summary.
+        counts: returns the numbers that a record adds to the summary.
     """
 
     def document(records: Iterable[Any], _: Options) -> Iterator[str]:
@@ -176,7 +176,7 @@ def rows_document(
 
 
 def writer(name: str) -> Callable[[Any, Iterable[Any], Writable, Options], None]:
-    """Return the function that writes a report of records in the format called ``name``."""
+    """Return the writer of a report of records in the format ``name``."""
     write_in = importlib.import_module(f"{__name__}.formats.{_MODULES.get(name, name)}").write
     if name in _OF_RECORDS:
         return write_in  # type: ignore[no-any-return]

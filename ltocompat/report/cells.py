@@ -36,13 +36,13 @@ class Cell(Struct, frozen=True):
 
 
 def cell_of(result: Result) -> Cell:
-    """The cell that a result stands in."""
+    """Return the cell of a result."""
     gpu = result.gpu.name if result.gpu else ""
     return Cell(result.target.name, gpu, str(result.route or ""))
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
-    """Return labels of targets for tables: names, or letters where a name is long."""
+    """Return labels of targets for tables: names, or letters if a name is long."""
     if all(len(name) <= _LONGEST_NAME for name in names):
         return {name: name for name in names}
     # A, B .. Z, AA, AB .. as spreadsheets count.
@@ -55,8 +55,7 @@ class CellNames(Struct, frozen=True):
     """Names of the cells of an answer.
 
     Attributes:
-        every: all of them.
-        names: of the targets.
+        every: all cells. names: the names of the targets.
     """
 
     every: Sequence[Cell] = ()
@@ -84,7 +83,7 @@ class CellNames(Struct, frozen=True):
         return ", ".join(words)
 
     def only_target(self, some: Iterable[Cell]) -> str:
-        """The name of the target, where there are several and these cells are of one; else none."""
+        """The name of the target, if these cells are of one target out of several; else empty."""
         targets = {cell.target for cell in some}
         if len({cell.target for cell in self.every}) < 2 or len(targets) != 1:
             return ""
@@ -103,7 +102,7 @@ def _within(cells: Iterable[Cell]) -> str:
 
 
 def target_facts(target: Target) -> str:
-    """List the values of a target and their sources, for a target whose name does not show them."""
+    """List the values of a target and their sources, if its name does not show them."""
     words, sources = list[str](), dict(target.sources)
     for word in ("driver", "cuda-compat", "nvJitLink", "NVRTC", "nvlink"):
         key = word.lower().removeprefix("cuda-")
@@ -120,7 +119,7 @@ def target_facts(target: Target) -> str:
 
 
 def where_files_go(target: Target) -> str:
-    """Describe a target that names no system as files for Windows see it; empty for other files."""
+    """Describe a target without a system for Windows files; empty for other files."""
     if target.system.name != "windows" or "os" in dict(target.sources):
         return ""
     known = target.driver
@@ -136,7 +135,7 @@ def _version(known: VersionSet[object]) -> str:
 
 
 def sources_are_plain(target: Target) -> bool:
-    """Return whether its name says all: what was given inline, or why nothing is known of it."""
+    """Return whether its name says everything: the inline values, or why nothing is known."""
     given = "=" in target.name and all(source == "given" for _, source in target.sources)
     return given or bool(target.untold)
 
@@ -151,7 +150,7 @@ GAP = 2
 
 
 def counts(result: Result) -> bool:
-    """Return whether it has a say in what becomes of its package."""
+    """Return whether it affects its package."""
     return result.forgiven != OTHER_VARIANT
 
 
@@ -178,13 +177,13 @@ class EvaluatedArtifact(Struct):
     results: list[Result] = field(default_factory=list)
 
     def add(self, result: Result) -> None:
-        """Take the result of one more cell."""
+        """Add the result of one more cell."""
         self.cells[cell_of(result)] = result
         self.results.append(result)
 
     @property
     def distribution(self) -> str:
-        """The package that it is of; empty if none is known."""
+        """Its package; empty if unknown."""
         return next((r.distribution for r in self.results if r.distribution), "")
 
     @property
@@ -193,7 +192,7 @@ class EvaluatedArtifact(Struct):
         return worst((Verdict.OK, *(cell.verdict for cell in self.cells.values() if counts(cell))))
 
     def title(self, options: Options) -> tuple[str, ...]:
-        """Its name, and how many modules it has."""
+        """Its name, and its number of modules."""
         modules = max(result.coverage.modules for result in self.results)
         text = count(modules, "module") if modules else "no device code"
         name = truncate(self.path) if options.together else Location(self.path)
@@ -202,7 +201,7 @@ class EvaluatedArtifact(Struct):
 
 
 class CellColumn(Struct, frozen=True):
-    """A column of verdicts: of a GPU of a target, or of a whole target."""
+    """A column of verdicts for a GPU of a target, or for a whole target."""
 
     target: str
     gpu: str | None
@@ -221,11 +220,11 @@ class CellColumn(Struct, frozen=True):
 def columns_of(
     artifacts: Iterable[EvaluatedArtifact], names: Mapping[str, str], width: int | None
 ) -> tuple[CellColumn, ...]:
-    """A column a target and GPU, or one a target; none if even that is too wide.
+    """Return a column per target and GPU, or per target; none if even that is too wide.
 
     Args:
-        artifacts: whose verdicts stand in them.
-        names: what to call the targets.
+        artifacts: the artifacts with the verdicts.
+        names: the names of the targets.
         width: columns of the terminal; None for a pipe.
     """
     cells = [cell for artifact in artifacts for cell in artifact.cells]
@@ -244,7 +243,7 @@ def rows_as_they_come(
     root: str,
     seen: list[EvaluatedArtifact],
 ) -> Iterator[Row]:
-    """A row for each artifact and route, which is also kept in ``seen``."""
+    """Yield a row for each artifact and route, which is also kept in ``seen``."""
     for artifact in artifacts:
         seen.append(artifact)
         yield from _rows_of(artifact, columns, str(Location(artifact.path)).removeprefix(root))
@@ -253,9 +252,9 @@ def rows_as_they_come(
 def rows_by_package(
     artifacts: Sequence[EvaluatedArtifact], columns: Sequence[CellColumn]
 ) -> Iterator[Row]:
-    """A row for each package, the worst first; beneath one that is not all well its files.
+    """Yield a row for each package, the worst first; below it, its files if one has a problem.
 
-    A package with a single file is told by its name alone: findings have the place.
+    A package with a single file has only its name: findings have the place.
     """
     for package, files in by_package(artifacts):
         if len(files) == 1:
@@ -272,7 +271,7 @@ def rows_by_package(
 
 
 def by_package(artifacts: Iterable[EvaluatedArtifact]) -> list[tuple[str, list[EvaluatedArtifact]]]:
-    """The artifacts of each package, the worst first; what is of no package is alone."""
+    """Return the artifacts of each package, the worst first; other artifacts are alone."""
     packages = grouped((file.distribution or file.path, file) for file in artifacts)
     for files in packages.values():
         files.sort(key=lambda file: _verdicts([file]), reverse=True)

@@ -37,7 +37,7 @@ SHAPES: dict[str, str] = {
 
 
 class Style(enum.Enum):
-    """Meanings of colours, with a terminal's code for each; no answer is told by colour alone.
+    """The meanings of colours, each with a terminal's code; no answer depends on colour alone.
 
     The values are Select Graphic Rendition (ECMA-48): 1 bold, 2 faint, 31 to 36 colours that every
     theme has.
@@ -54,21 +54,21 @@ class Style(enum.Enum):
 
 
 def style_of(verdict: Verdict, level: Level = Level.WARNING) -> Style:
-    """The style of a verdict; of a note, whatever its verdict, that of notes."""
+    """Return the style of a verdict; a note always has the style of notes."""
     return Style.NOTE if level is Level.NOTE else Style[verdict.name]
 
 
 class Code(str):
-    """A place, a path or a name, to be set apart from words where the format can."""
+    """A place, a path or a name, which formats may set off from words."""
 
     __slots__ = ()
 
 
 class Styled(str):
-    """Words that a terminal colours.
+    """Words with a colour on terminals.
 
     Attributes:
-        style: what the colour stands for.
+        style: the meaning of the colour.
     """
 
     __slots__ = ("style",)
@@ -85,12 +85,12 @@ class Column(Struct, frozen=True):
     """One column.
 
     Attributes:
-        name: what its head says.
-        right: numbers stand to the right.
-        width: columns of a terminal that it takes in a listing; in a table the least that it may
-            be wrapped to, or 0 when it is never wrapped.
-        optional: left out on terminals narrower than 100 columns.
-        place: its words are paths and places, which are never broken.
+        name: its heading.
+        right: True to align numbers to the right.
+        width: its terminal columns in a listing; in a table, the narrowest wrapping, or 0 to never
+            wrap it.
+        optional: True to leave it out on terminals narrower than 100 columns.
+        place: True if its words are paths and places, which are never broken.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Column(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A row of a listing, and what stands beneath it: pairs of a label and a text."""
+    """A row of a listing, and the pairs of a label and a text below it."""
 
     cells: tuple[str, ...]
     below: tuple[tuple[str, str], ...] = ()
@@ -119,11 +119,11 @@ class Heading(Struct, frozen=True):
 
 
 class Paragraph(Struct, frozen=True):
-    """A line of its own.
+    """A separate line.
 
     Attributes:
         parts: its words.
-        indent: columns before each further line, where it is longer than a terminal's line.
+        indent: columns before each continuation line on a terminal.
     """
 
     parts: tuple[str, ...]
@@ -131,7 +131,7 @@ class Paragraph(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Few rows, all at hand."""
+    """A table with few rows, all known."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -140,18 +140,16 @@ class Table(Struct, frozen=True):
 def table_of(
     columns: Sequence[Column], rows: Iterable[Sequence[str]], shown: Sequence[bool]
 ) -> Table:
-    """Return a table of the columns of which ``shown`` says so."""
+    """Return a table with only the columns that ``shown`` selects."""
     cells = (tuple(compress(row, shown)) for row in rows)
     return Table(tuple(compress(columns, shown)), tuple(cells))
 
 
 class Listing(Struct, frozen=True):
-    """Any number of rows, printed as they come; they must be used up before the next block.
+    """Any number of rows, printed one by one; they must be used up before the next block.
 
     Attributes:
-        columns: their heads.
-        rows: the rows.
-        notes: something may stand beneath a row.
+        columns: the columns. rows: the rows. notes: True if a row may have notes below it.
     """
 
     columns: tuple[Column, ...]
@@ -160,12 +158,12 @@ class Listing(Struct, frozen=True):
 
 
 class Items(Struct, frozen=True):
-    """A title and lines beneath it.
+    """A title and lines below it.
 
     Attributes:
-        title: what the lines have in common.
+        title: the common part of the lines.
         lines: the parts of each line.
-        more: what to say about lines that were left out, else None.
+        more: a text about lines that were left out, else None.
     """
 
     title: str
@@ -174,26 +172,26 @@ class Items(Struct, frozen=True):
 
 
 def first_lines(title: str, lines: Sequence[tuple[str, ...]], most: int) -> Items:
-    """Up to ``most`` lines, and how many were left out."""
+    """Return up to ``most`` lines, with the number of lines that were left out."""
     return Items(title, tuple(lines[:most]), left_out(len(lines) - most))
 
 
 def left_out(number: int) -> str | None:
-    """What follows the first lines; None if they are all."""
+    """Return the text after the first lines; None if there are no others."""
     return f"and {number:,} more; --format json lists all" if number > 0 else None
 
 
 class Diagnostic(Struct, frozen=True):
-    """A finding in three lines: what is wrong, where, and how to mend it.
+    """A finding in three lines: the problem, the places, and the fix.
 
     Attributes:
         word: the verdict, or ``note``.
-        style: that of the word.
+        style: the style of the word.
         rule: ID of the rule.
-        headline: what is wrong, with the values.
-        where: groups of parts that belong together: a place, how many modules, which targets.
-        fix: what to do; empty when there is nothing to do.
-        reasons: what else is to be told, where it is wanted: pairs of a label and a text.
+        headline: the problem, with the values.
+        where: groups of parts that belong together: a place, the number of modules, the targets.
+        fix: the fix; empty if there is nothing to do.
+        reasons: further requested facts: pairs of a label and a text.
     """
 
     word: str
@@ -206,7 +204,7 @@ class Diagnostic(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """One line of a list that is printed as it comes."""
+    """One line of a list that is printed line by line."""
 
     parts: tuple[str, ...]
 

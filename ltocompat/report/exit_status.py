@@ -53,14 +53,14 @@ _OF_OUTCOME = {
 
 
 class ExitStatus(Generic[R]):
-    """Watches the records of a command pass.
+    """The exit code of a command, from its records.
 
-    A verb whose records count one by one has a function below; one that counts them together has
+    A verb whose records count one by one has a function below; a verb that counts them together has
     a subclass.
 
     Args:
-        code_of: the exit code that a record asks for; None: it is no answer.
-        required: that there is no answer at all counts.
+        code_of: returns the exit code of a record; None: the record is no answer.
+        required: True if a missing answer counts.
 
     Attributes:
         code: the exit code so far.
@@ -79,24 +79,24 @@ class ExitStatus(Generic[R]):
         self._unanswered = required
 
     def raise_to(self, code: int) -> None:
-        """Let ``code`` count, unless a more important one does."""
+        """Set the exit code to ``code``, unless a more important one is set."""
         self.code = min(self.code, code, key=self.order.index)
 
     def observe(self, record: R) -> None:
-        """Let a record of the answer count."""
+        """Count a record of the answer."""
         code = self._code_of(record)
         if code is not None:
             self._unanswered = False
             self.raise_to(code)
 
     def end(self) -> Iterator[Note]:
-        """Let count that there are no more records; yields what the user should know of that."""
+        """Count the end of the records; yield sentences for the user about it."""
         if self._unanswered:
             self.raise_to(NOTHING_JUDGED)
         return iter(())
 
     def fail(self, failure: Failure, messages: Writable) -> None:
-        """Let a failure count, and write its sentence to ``messages``."""
+        """Count a failure, and write its sentence to ``messages``."""
         self.failures += 1
         self.raise_to(_OF_FAILURE.get(failure.kind, NOTHING_JUDGED))
         log(failure.message, messages)
@@ -107,7 +107,7 @@ class ExitStatus(Generic[R]):
         """Pass the records on; an error ends them as a ``Failure``.
 
         Args:
-            records: what a command yields.
+            records: the records of a command.
             messages: gets the sentences of failures and notes.
         """
         try:
@@ -128,7 +128,7 @@ class ExitStatus(Generic[R]):
             log(note.message, messages)
 
     def failed(self, error: Exception, messages: Writable) -> Failure:
-        """Let an error count as the failure that it is."""
+        """Count an error as a failure."""
         failure = Failure.of(error)
         self.fail(failure, messages)
         if failure.kind == "internal" and os.environ.get("LTOCOMPAT_TRACEBACK") == "1":
@@ -144,9 +144,9 @@ def log(message: str, messages: Writable) -> None:
 
 
 def fitted(sentence: str, stream: TextIO) -> str:
-    """The lines of a sentence, which fit the terminal that ``stream`` is.
+    """Return the lines of a sentence, wrapped for the terminal ``stream``.
 
-    Places stay whole, and so do commands: one that is broken can't be pasted.
+    Places and commands are not broken, so that they can be pasted.
     """
     text = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), escape(sentence))
     lines = in_whole_words(text, terminal_width(stream) or PIPED, following="  ")
@@ -154,12 +154,12 @@ def fitted(sentence: str, stream: TextIO) -> str:
 
 
 def of_weight(record: Weight) -> int:
-    """Return the exit code: advice never counts, a place that could not be read does."""
+    """Return the exit code: advice never counts, an unreadable place does."""
     return NOTHING_JUDGED if record.skipped else OK
 
 
 def of_matrix(record: object) -> int | None:
-    """Return the exit code: what the cells say never counts, and targets are no answer."""
+    """Return the exit code: verdicts in cells never count, and targets are no answer."""
     from ltocompat.model.matrix import Matrix
 
     return OK if isinstance(record, Matrix) else None
@@ -177,7 +177,7 @@ def of_required(record: Required | FloorSetter) -> int | None:
 
 
 def of_draft(record: PolicyDraft) -> int:
-    """Return the exit code: a policy that ignores unread bytes was written without knowing all."""
+    """Return the exit code: unread bytes count, since the policy was written without them."""
     from ltocompat.rules.builtin_rules import BYTES_UNREAD
 
     unread = any(finding.rule == BYTES_UNREAD for finding in record.ignored)
@@ -185,14 +185,15 @@ def of_draft(record: PolicyDraft) -> int:
 
 
 def of_explained(entry: Explained) -> int:
-    """Return the exit code: a text to which no rule belongs is a missing one."""
+    """Return the exit code: a text that no rule knows is missing."""
     return OK if entry.id else MISSING
 
 
 def of_diff(record: Diff) -> int:
     """Return the exit code: forbidden changes are findings.
 
-    Releases without device code count too, and one half read: what was not seen need not be gone.
+    Releases without device code count, too, and so do partly read ones: unread code may still be
+    there.
     """
     if record.broken:
         return FINDINGS
@@ -211,12 +212,12 @@ def of_link(record: Linked | Disagreement | Skipped) -> int:
 
 
 def of_repaired(record: Repaired) -> int:
-    """Return the exit code: what could not be mended is a finding."""
+    """Return the exit code: a problem that could not be fixed is a finding."""
     return FINDINGS if any(finding.reason for finding in record.findings) else OK
 
 
 def of_machine(record: Surroundings) -> int:
-    """Return the exit code: what will fail on a machine is a finding."""
+    """Return the exit code: a failure on a machine is a finding."""
     fails = any(problem.verdict is Verdict.FAIL for problem in record.problems)
     return FINDINGS if fails else OK
 
@@ -227,13 +228,13 @@ def of_survey(record: Tally) -> int:
 
 
 class CheckStatus(ExitStatus["Target | Result"]):
-    """Verdicts from a threshold on are findings; what could not be judged counts too.
+    """The exit code of checks: verdicts from a threshold on count, and so do unchecked parts.
 
-    Who asks for more than that nothing fails asks for both halves of the way onto a GPU.
+    A threshold stricter than ``fail`` requires both the load and the link part.
 
     Args:
         fail_on: the best verdict that is a finding.
-        allow_empty: no device code at all passes.
+        allow_empty: True to pass without device code.
     """
 
     def __init__(self, fail_on: Verdict, *, allow_empty: bool) -> None:
@@ -254,7 +255,7 @@ class CheckStatus(ExitStatus["Target | Result"]):
             self.raise_to(NOTHING_JUDGED)
 
     def end(self) -> Iterator[Note]:
-        """Let count what all verdicts come to; what can't be read may hold device code."""
+        """Count the outcome of all verdicts; unreadable places may have device code."""
         found = outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)
         self.raise_to(_OF_OUTCOME[found])
         if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
@@ -264,7 +265,7 @@ class CheckStatus(ExitStatus["Target | Result"]):
 
 
 class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
-    """Exit code of an audit: its findings count, and so does an audit that decided nothing."""
+    """The exit code of an audit: its findings count, and so does an undecided audit."""
 
     _tally: AuditTally | None = None
 
@@ -278,17 +279,17 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
             self._tally.take(record)
 
     def end(self) -> Iterator[Note]:
-        """Let count what the results came to."""
+        """Count the outcome of the results."""
         if self._tally is not None:  # else there was an error before anything was read
             self.raise_to(_OF_OUTCOME[self._tally.outcome])
         return iter(())
 
 
 class ReadingStatus(ExitStatus["Record | Extracted"]):
-    """A place that could not be read counts; that nothing was found is said.
+    """The exit code of a listing: an unreadable place counts, and an empty answer gets a message.
 
     Args:
-        filtered: only some images were asked for.
+        filtered: True if only some images were requested.
     """
 
     def __init__(self, *, filtered: bool) -> None:
@@ -298,14 +299,14 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
         self._files = False
 
     def observe(self, record: Record | Extracted) -> None:
-        """Let an unread place count, and note what there is."""
+        """Count an unread place, and note the kinds of records."""
         if isinstance(record, Skipped):
             self.raise_to(NOTHING_JUDGED)
         self._files |= isinstance(record, Artifact)
         self._found |= not isinstance(record, Artifact | HostBinary | Skipped)
 
     def end(self) -> Iterator[Note]:
-        """Say that nothing was found, where no other line does: what is unread says it itself."""
+        """Yield a message that nothing was found, unless an unread place shows it."""
         if self._found or self.code != OK:
             return
         if self._filtered:
@@ -315,7 +316,7 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
 
 
 class SelfTestStatus(ExitStatus["SelfTestStep"]):
-    """A step that failed is the news, also where something else is missing."""
+    """The exit code of a self-test: a failed step counts more than a missing part."""
 
     order = (INTERNAL, USAGE, FINDINGS, MISSING, NOTHING_JUDGED, OK)
 

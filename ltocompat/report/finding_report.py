@@ -11,10 +11,10 @@ from ltocompat.report.findings import FindingRecord, SortedRecords, sort_records
 
 
 class FindingReport(Report[R], frozen=True):
-    """The faces of the answer of a verb that has findings; every format can write it.
+    """The reports of a verb with findings; every format can write them.
 
     Attributes:
-        finding_records: what the records come to, for formats that write findings.
+        finding_records: collects the records for formats that write findings.
     """
 
     formats: ClassVar[tuple[str, ...]] = FINDING_FORMATS
@@ -25,7 +25,7 @@ class FindingReport(Report[R], frozen=True):
     finding_records: Callable[[Iterable[R | Failure]], Iterable[FindingRecord]]
 
     def sorted_records(self, records: Iterable[R | Failure]) -> SortedRecords:
-        """The records, taken to the end, sorted by what they are."""
+        """Return all records, sorted by class."""
         return sort_records(self.finding_records(records))
 
     def rows(self, records: Iterable[R | Failure]) -> Iterator[Failure | Mapping[str, object]]:

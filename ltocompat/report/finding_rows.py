@@ -22,29 +22,29 @@ def _first_kernels(names: Iterable[str]) -> tuple[str, ...]:
 
 
 class FindingRow(Struct, frozen=True):
-    """A finding on one file of an artifact and one deploy target; all texts are safe to print.
+    """A finding about one file of an artifact and one deploy target; all texts are safe to print.
 
     Attributes:
-        artifact: the file or package that is judged.
-        path: the same, as bytes allow: not escaped.
-        place: where in it the finding is, pasteable.
+        artifact: the checked file or package.
+        path: the same, not escaped.
+        place: the place of the finding in it, ready to paste.
         rule: ID of its rule.
-        title: its title; empty if it is of a policy.
+        title: the title of the rule; empty for a rule of a policy.
         level: ``error``, ``warning`` or ``note``.
-        verdict: what it makes of the artifact.
+        verdict: its verdict on the artifact.
         target: name of the deploy target.
         gpus: GPUs there, each once.
         routes: ``load``, ``link``; empty if modules go one way only.
-        modules: how many modules it holds for; 0 for the artifact or target as a whole.
-        judged: how many modules of the artifact were judged: the most on any of the GPUs.
-        message: what is wrong.
+        modules: number of affected modules; 0 for the artifact or target as a whole.
+        judged: number of checked modules of the artifact, the largest of all GPUs.
+        message: the problem.
         remedy: the fix.
         evidence: the bytes that prove it.
         kernels: the first kernels of its modules, mangled; empty if they were not read.
-        kernel_count: how many there are in ``kernel_modules``.
-        kernel_modules: in how many of its modules kernels were read.
+        kernel_count: number of kernels in ``kernel_modules``.
+        kernel_modules: number of its modules whose kernels were read.
         fingerprint: the same in every build.
-        number: of the findings with this fingerprint, from 1.
+        number: its number among the findings with this fingerprint, from 1.
         group: the finding itself, whose texts are not safe to print.
     """
 
@@ -72,7 +72,7 @@ class FindingRow(Struct, frozen=True):
 
 
 def finding_rows(results: Iterable[Result]) -> Iterator[FindingRow]:
-    """The findings of results, the loudest first."""
+    """Yield the findings of results, the most severe first."""
     seen: Counter[str] = Counter()
     for group in grouped_findings(results, _key):
         digest = str(group.apart).partition("\0")[0]

@@ -59,7 +59,7 @@ _WORD = re.compile(r"[\s:;,()]+|[^\s:;,()]+")
 
 
 def finding_key(finding: Finding) -> tuple[Hashable, ...]:
-    """Return the key by which findings of several cells are one."""
+    """Return the key by which findings of several cells are combined."""
     return (finding.rule, finding.verdict, finding.level, finding.message)
 
 
@@ -71,21 +71,21 @@ def headline_of(finding: Finding) -> str:
 
 
 class GroupedFinding(Struct):
-    """A finding and where it holds.
+    """A finding and the cells in which it holds.
 
     Attributes:
-        finding: the first that was met.
-        apart: what keeps it apart from equal findings.
-        modules: number of its modules by artifact: the most of any cell.
+        finding: the first finding.
+        apart: the key that separates it from equal findings.
+        modules: number of its modules by artifact, the largest of all cells.
         places: the first place in each file.
         cells: targets, GPUs and routes.
-        messages: what is wrong; several where findings were joined.
-        headlines: the same in a few words.
-        remedies: what to do; of several cells each once.
-        judged: modules of an artifact that were judged: the most of any cell.
-        kernels: of its modules, as far as they were read.
-        packages: the package of each artifact, where it is known.
-        files: message -> the file inside that it is about, and what installed it.
+        messages: the problem; several messages if findings were joined.
+        headlines: the problem in a few words.
+        remedies: the fixes of all cells, each once.
+        judged: number of checked modules of an artifact, the largest of all cells.
+        kernels: the kernels of its modules, as far as they were read.
+        packages: the package of each artifact, if known.
+        files: message -> the file inside, and the package that installed it.
     """
 
     finding: Finding
@@ -105,7 +105,7 @@ class GroupedFinding(Struct):
     _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
 
     def add(self, result: Result, finding: Finding) -> None:
-        """Take the same finding in another cell, or in another file of the artifact."""
+        """Add the same finding in another cell, or in another file of the artifact."""
         cell = cell_of(result)
         inside = (result.path, cell)
         self._in_cell[inside] = self._in_cell.get(inside, 0) + finding.module_count
@@ -127,9 +127,9 @@ class GroupedFinding(Struct):
             self.remedies.setdefault(finding.remedy)
 
     def may_join(self, other: GroupedFinding) -> bool:
-        """The other is the same in other cells, with one word replaced.
+        """Return whether the other finding is the same in other cells, with one word replaced.
 
-        In the same cell it would be about other modules.
+        In the same cell, it would be about other modules.
         """
         mine, finding = self.finding, other.finding
         return (
@@ -140,7 +140,7 @@ class GroupedFinding(Struct):
         )
 
     def join(self, other: GroupedFinding) -> None:
-        """Take all of the other."""
+        """Add everything of the other finding."""
         for mine, theirs in ((self.modules, other.modules), (self._read, other._read)):
             for path, modules in theirs.items():
                 _raise(mine, path, modules)
@@ -161,12 +161,12 @@ class GroupedFinding(Struct):
 
     @property
     def kernel_modules(self) -> int:
-        """Modules of all artifacts whose kernels were read."""
+        """The number of modules of all artifacts whose kernels were read."""
         return sum(self._read.values())
 
     @property
     def short(self) -> list[str]:
-        """What is wrong in a few words; of several files one sentence for all."""
+        """The problem in a few words; for several files, one sentence for all."""
         files = dict(self.files.values())
         if len(files) < 2:
             return [*self.headlines]
@@ -183,7 +183,7 @@ class GroupedFinding(Struct):
 
     @property
     def remedy(self) -> str:
-        """One sentence for all of its cells; empty when there is nothing to do."""
+        """The fix in one sentence for all of its cells; empty if there is nothing to do."""
         options = dict.fromkeys(code for text in self.remedies for code in _GENCODE.findall(text))
         same = {_GENCODE.sub("-gencode", text) for text in self.remedies}
         if len(same) == 1 < len(options) == len(self.remedies):  # an option for each GPU
@@ -216,9 +216,9 @@ def grouped_findings(
     """Findings, the loudest first.
 
     Args:
-        results: whose findings.
-        apart: equal findings are one where this gives the same for both.
-        join: findings that differ by the version that a target has, or by a GPU, are one, too.
+        results: the results with the findings.
+        apart: combine equal findings if this gives the same value for both.
+        join: True to also combine findings that differ only by a target's version or a GPU.
     """
     groups: dict[tuple[Hashable, ...], GroupedFinding] = {}
     for result in results:
@@ -242,10 +242,10 @@ def grouped_findings(
 
 
 def joined(sentences: Sequence[str]) -> str | None:
-    """One sentence for all, None if they differ in more than a word.
+    """Return one sentence for all; None if they differ in more than a word.
 
-    That word may stand in several places of a sentence, but must be the same in all of them:
-    ``the targets have 550.54.14, 580.95.05``.
+    The word may occur several times in a sentence, but must be the same each time: ``the targets
+    have 550.54.14, 580.95.05``.
     """
     distinct = list(dict.fromkeys(sentences))
     if len(distinct) < 2:
@@ -265,27 +265,27 @@ def joined(sentences: Sequence[str]) -> str | None:
 
 @functools.cache
 def prose_of(rule_id: str) -> Prose | None:
-    """Return what a rule of the catalogue says of itself; None of one of a policy."""
+    """Return the prose of a rule in the catalogue; None for a rule of a policy."""
     with suppress(KeyError):
         return rule_prose(rule_id)
     return None
 
 
 def title_of(rule_id: str) -> str:
-    """Return the title of a rule; empty for one outside of the catalogue."""
+    """Return the title of a rule; empty for a rule outside of the catalogue."""
     prose = prose_of(rule_id)
     return "" if prose is None else prose.title
 
 
 class SortedRecords(Struct):
-    """All that a report tells, sorted by what it is.
+    """All contents of a report, sorted by class.
 
     Attributes:
         targets: the deploy targets.
-        results: the verdicts, without those on files that hold no device code.
-        required: what artifacts ask, by path.
-        failures: what gave no answer.
-        policy: where the targets stand in a policy; None if there is none.
+        results: the verdicts, without verdicts on files without device code.
+        required: the requirements of artifacts, by path.
+        failures: the paths without an answer.
+        policy: the lines of the targets in a policy; None without a policy.
         empty: files without device code.
     """
 
@@ -312,7 +312,7 @@ class SortedRecords(Struct):
 
 
 def sort_records(records: Iterable[FindingRecord]) -> SortedRecords:
-    """Take records to the end."""
+    """Collect all records."""
     answer = SortedRecords()
     for record in records:
         match record:
@@ -340,10 +340,10 @@ _FIX = 110  # characters of what to do; explain tells the rest
 
 
 class FindingTally(Struct):
-    """Shows findings, and counts them for the last line.
+    """A printer of findings that counts them for the last line.
 
     Args:
-        options: what the reader asked for.
+        options: the reader's options.
     """
 
     _options: Options
@@ -351,7 +351,7 @@ class FindingTally(Struct):
     _rules: dict[str, Verdict] = field(default_factory=dict)
 
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
-        """Yield the findings, the worst verdict first; then notes, where they are wanted."""
+        """Yield the findings, the worst verdict first; then notes, if requested."""
         shown, groups = [], list(groups)
         root = long_root(groups)
         # In the order of ``grouped_findings`` otherwise.
@@ -416,9 +416,10 @@ def diagnostic(
 
     Args:
         group: the finding.
-        cells: what to call the cells that it holds for.
-        options: what the reader asked for.
-        root: the folder of all artifacts, which places leave out.
+        cells: the names of its cells.
+        options: the reader's options.
+        root: the common folder of all artifacts, which places leave
+            out.
     """
     finding = group.finding
     word, headline = _word(group), group.headline
@@ -478,14 +479,14 @@ def _where(
 
 
 def long_root(groups: Sequence[GroupedFinding]) -> str:
-    """The folder that all artifacts share, where a place with it is long; else none."""
+    """Return the common folder of all artifacts, if a place with it is long; else empty."""
     longest = max((len(str(_place(group))) for group in groups), default=0)
     paths = (path for group in groups for path in group.modules)
     return common_folder(paths) if longest > _PLACE else ""
 
 
 def short_place(place: Location, root: str) -> Location:
-    """The place without the folder that all artifacts share."""
+    """Return the place without the common folder of all artifacts."""
     return replace(place, path=place.path.removeprefix(root))
 
 

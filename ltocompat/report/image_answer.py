@@ -22,7 +22,7 @@ _PREPARED = 64
 
 
 class ImageAnswer:
-    """Collects of the modules of one artifact what its first line says."""
+    """A collector of the facts for an artifact's first line."""
 
     def __init__(self) -> None:
         self._makers: Few[str] = Few(_MOST_MAKERS)
@@ -36,7 +36,7 @@ class ImageAnswer:
         self._kernels: set[bool | None] = set()  # whether code has any; None: not counted
 
     def add(self, module: Module) -> None:
-        """Take note of one module."""
+        """Add one module."""
         self._path = module.place.path
         if module.place.members != self._inside:
             self._inner = set()
@@ -63,7 +63,7 @@ class ImageAnswer:
         return Engine()
 
     def add_host(self, host: HostBinary) -> None:
-        """Take note of the file around modules, which comes after them."""
+        """Add the file around the modules, which comes after them."""
         self._summary.add_host(host)
 
     def _add_image(self, image: Image) -> None:

@@ -54,19 +54,17 @@ class SummaryRow(Struct):
     """Images that are alike.
 
     Attributes:
-        group: value of the grouping; empty when it is the kind and maker itself.
-        kind: kind of all of them.
-        rank: where the row belongs.
-        makers: who made them.
-        evidence: where that was read.
-        needs: versions that a consumer must understand.
+        group: value of the grouping; empty for the grouping by kind and maker.
+        kind: the kind of the images. rank: the position of the row.
+        makers: the tools that made them. evidence: the proof of the makers.
+        needs: versions that the next tool must support.
         archs: their architectures.
-        compressions: how they are stored.
+        compressions: their compressions.
         images: number of images.
-        stored: bytes that they take in the file, as far as known.
-        stored_unknown: images whose end nothing records.
-        registered: how many of them lie in registered modules, in others, and in unknown ones.
-        kernels: how many kernels were read.
+        stored: bytes of the images in the file, as far as known.
+        stored_unknown: number of images of unknown length.
+        registered: numbers of images in registered modules, in others, and in unknown ones.
+        kernels: number of kernels that were read.
         kernels_unread: images whose kernels could not be read.
     """
 
@@ -86,7 +84,7 @@ class SummaryRow(Struct):
     kernels_unread: int = 0
 
     def note(self, image: Image) -> None:
-        """Take over what an image shares with many others."""
+        """Add the properties that an image shares with many others."""
         self.makers.add(truncate(makers_label(image.made_by)))
         self.evidence.add(*filter(None, [truncate(evidence_label(image.made_by))]))
         self.needs.add(*filter(None, [truncate(needs_label(image.needs))]))
@@ -114,7 +112,7 @@ class SummaryRow(Struct):
         return "; ".join([text, *([_joined(self.needs, ", ")] if self.needs else [])])
 
     def registered_cell(self) -> str:
-        """How many of the images the CUDA runtime loads by itself."""
+        """The number of images that the CUDA runtime loads by itself."""
         unknown = self.registered[None]
         if unknown == self.images:
             return UNKNOWN
@@ -122,13 +120,13 @@ class SummaryRow(Struct):
         return f"{text}, {unknown:,} unknown" if unknown else text
 
     def stored_cell(self) -> str:
-        """Bytes in the file; a sum with unknown parts says so."""
+        """The bytes in the file; a sum with unknown parts is marked."""
         if self.stored_unknown == self.images:
             return stored_size(None)
         return binary_size(self.stored) + (" and more" if self.stored_unknown else "")
 
     def kernels_cell(self) -> str:
-        """How many kernels, and how many images would not tell."""
+        """The number of kernels, and of images with unreadable kernels."""
         if self.kernels_unread == self.images:
             return "-"
         text = f"{self.kernels:,}"
@@ -140,7 +138,7 @@ def _joined(values: Few[str], separator: str) -> str:
 
 
 class ImageSummary:
-    """The rows of one artifact; memory grows with the number of rows, which is bounded."""
+    """The rows of one artifact; their number, and so the memory, is bounded."""
 
     def __init__(self, by: str = "kind") -> None:
         self._by = by
@@ -201,7 +199,7 @@ class ImageSummary:
 
 
 class HostNeeds(Struct):
-    """Collects ``HostBinary`` records of one artifact; names are kept up to a bound."""
+    """A collector of an artifact's ``HostBinary`` records, with a bounded number of names."""
 
     formats: Few[str] = field(default_factory=lambda: Few(4))
     # nvlink's output defines the first and refers to the second, which nvcc's objects define.
@@ -226,14 +224,14 @@ class HostNeeds(Struct):
 
     @property
     def of_device_code(self) -> bool:
-        """Return whether a linker has something to do, or PTX lies in it as text."""
+        """Return whether a linker has work, or the file contains PTX text."""
         return bool(self._registrations or self._wrappers or self._imports or self.texts)
 
     def items(self, *, evidence: bool = False) -> Items | None:
-        """The lines to print, None when nothing is needed.
+        """Return the lines to print; None if nothing is needed.
 
         Args:
-            evidence: each library with what says so; else all of them in a line.
+            evidence: True: each library with its evidence; else all in one line.
         """
         libraries = self._library_lines() if evidence else [self._libraries_in_a_line()]
         texts = [(f"not checked, in its data: {text}",) for text in self.texts]

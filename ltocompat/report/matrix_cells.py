@@ -10,7 +10,7 @@ from ltocompat.model.words import count
 
 
 def subject(matrix: Matrix) -> str:
-    """Describe the verdicts that a matrix holds."""
+    """Describe the verdicts in a matrix."""
     if matrix.what == ARTIFACT:
         return f"on {count(len(matrix.columns), 'deploy target')}, the worst first"
     what = "linked by each nvJitLink" if matrix.what == "nvJitLink" else "loaded by each driver"
@@ -18,13 +18,13 @@ def subject(matrix: Matrix) -> str:
 
 
 def runs(values: Sequence[object]) -> list[range]:
-    """Neighbours that are equal, as ranges of their indices."""
+    """Return ranges of indices of equal neighbours."""
     groups = ([*group] for _, group in groupby(range(len(values)), key=values.__getitem__))
     return [range(group[0], group[-1] + 1) for group in groups]
 
 
 def row_runs(matrix: Matrix) -> list[range]:
-    """Neighbouring rows with equal verdicts; each artifact is a row of its own."""
+    """Return ranges of neighbouring rows with equal verdicts; each artifact has a separate row."""
     if matrix.what == ARTIFACT:
         return [range(n, n + 1) for n in range(len(matrix.rows))]
     return runs([[result.verdict for result in row] for row in matrix.cells])

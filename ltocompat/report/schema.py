@@ -26,7 +26,7 @@ _TITLES = {
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a document.
+    """Return the JSON Schema of a document.
 
     Args:
         name: one of ``DOCUMENTS``.

@@ -25,11 +25,11 @@ PIPED = 200
 
 
 class AnswerLost(LtocompatError):
-    """Standard output takes no more."""
+    """Standard output can't be written any more."""
 
 
 class Answer(Struct):
-    """Standard output, which says in one sentence that it can't be written."""
+    """Standard output with a one-sentence error if it can't be written."""
 
     _stream: Writable
 
@@ -38,7 +38,7 @@ class Answer(Struct):
 
         Raises:
             AnswerLost: it can't be written.
-            BrokenPipeError: nobody reads any more.
+            BrokenPipeError: the reader has closed the pipe.
         """
         try:
             self._stream.write(text)
@@ -47,11 +47,11 @@ class Answer(Struct):
 
 
 def flush_answer() -> None:
-    """Write what is still kept of the answer.
+    """Write the rest of the answer.
 
     Raises:
         AnswerLost: it can't be written.
-        BrokenPipeError: nobody reads any more.
+        BrokenPipeError: the reader has closed the pipe.
     """
     try:
         sys.stdout.flush()
@@ -60,7 +60,7 @@ def flush_answer() -> None:
 
 
 def lost(error: OSError) -> Exception:
-    """Return the error to raise where standard output can't be written, and drop its buffer."""
+    """Return the error for unwritable standard output, and drop its buffer."""
     forget(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return error
@@ -69,13 +69,13 @@ def lost(error: OSError) -> Exception:
 
 
 class Messages:
-    """Standard error: a message that can't be written is lost, and changes nothing else."""
+    """Standard error, on which a message that can't be written is dropped."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str, /) -> int:
-        """Write ``text``, where that can be done."""
+        """Write ``text`` if possible."""
         try:
             self._stream.write(text)
             self._stream.flush()
@@ -89,12 +89,12 @@ class Messages:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Columns of the terminal that a stream is; None if it is none."""
+    """Return the columns of a terminal; None if the stream is not one."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def forget(stream: TextIO) -> None:
-    """Let a stream lead nowhere, so that Python's last flush of it at exit succeeds."""
+    """Redirect a stream to nothing, so that Python's flush at exit succeeds."""
     with suppress(OSError, ValueError):  # it is not a file of the system, or closed for good
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -102,11 +102,10 @@ def forget(stream: TextIO) -> None:
 
 
 def replace_missing_streams() -> None:
-    """Give Python's standard streams to a process that was started without, and guard messages.
+    """Open Python's standard streams if the process started without them, and guard messages.
 
-    What is missing is no empty input and takes no answer: reading and writing it fail.
-    A stream that does not wait for its other end, as some programs hand theirs on, would lose what
-    does not fit into a pipe at once: it is made to wait.
+    Reading or writing a missing stream fails, unlike an empty one. A non-blocking stream, which
+    some programs pass on, would lose output that does not fit into a pipe, so it is made blocking.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
@@ -136,9 +135,9 @@ _LINES_PERIOD = 10.0  # seconds between two of them at most, however long one me
 
 
 class ProgressLine:
-    """Shows how far the current file is read or tried, where the work takes a while.
+    """The progress of the current file, shown if the work takes a while.
 
-    On a terminal that is one line, which is written over; else it is a line now and then.
+    On a terminal, it is one line that is overwritten; else a line now and then.
     """
 
     def __init__(self) -> None:
@@ -180,7 +179,7 @@ class ProgressLine:
         return True
 
     def close(self) -> None:
-        """Take the line away for good."""
+        """Remove the line for good."""
         self.erase()
         at_each_look.clear()
 

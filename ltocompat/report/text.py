@@ -24,10 +24,10 @@ _OBEYED = re.compile(r"#(?=#)|(?:^|(?<=\s)):(?=:\S)")
 
 
 class Few(dict[T, None]):
-    """Distinct values in the order they came, up to a bound, so that no file can fill memory.
+    """Distinct values in their order, up to a bound, so that no file can fill memory.
 
     Attributes:
-        more: whether further distinct values were left out.
+        more: True if further distinct values were left out.
     """
 
     __slots__ = ("_limit", "more")
@@ -38,7 +38,7 @@ class Few(dict[T, None]):
         self.more = False
 
     def add(self, *values: T) -> None:
-        """Keep those that are new, as long as there is room."""
+        """Keep new values, as long as there is room."""
         for value in values:
             if value in self or len(self) < self._limit:
                 self[value] = None
@@ -47,10 +47,10 @@ class Few(dict[T, None]):
 
 
 class Firsts(list[T]):
-    """The first values that came, up to a bound.
+    """The first values, up to a bound.
 
     Attributes:
-        left_out: how many came after them.
+        left_out: number of further values.
     """
 
     def __init__(self, limit: int) -> None:
@@ -59,7 +59,7 @@ class Firsts(list[T]):
         self.left_out = 0
 
     def add(self, value: T) -> None:
-        """Keep it, as long as there is room."""
+        """Keep a value, as long as there is room."""
         if len(self) < self._limit:
             self.append(value)
         else:
@@ -67,11 +67,11 @@ class Firsts(list[T]):
 
 
 def escape(text: str, also: str = "") -> str:
-    r"""Show what a terminal would obey or hide as ``\x1b`` or ``\u202e``.
+    r"""Escape characters that a terminal would obey or hide, as ``\x1b`` or ``\u202e``.
 
-    That covers control characters, bidirectional marks, line breaks and lone surrogates (bytes
-    that are not UTF-8), each character of ``also``, and what CI systems obey in any output:
-    ``##[``, ``##vso[`` and the like, and ``::word`` where a line begins or may be broken.
+    That covers control characters, bidirectional marks, line breaks and lone surrogates (bytes that
+    are not UTF-8), each character of ``also``, and texts that CI systems obey in any output:
+    ``##[``, ``##vso[`` and the like, and ``::word`` at the begin of a line or at a possible break.
     """
     if "##" in text or "::" in text:
         text = _OBEYED.sub(lambda found: _code_of(found[0]), text)
@@ -92,19 +92,19 @@ def _code_of(char: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """Cut ``text`` to ``width`` columns and say so with two dots."""
+    """Truncate ``text`` to ``width`` columns, with two dots at the end."""
     return text if len(text) <= width else text[: max(width - 2, 0)] + ".."
 
 
 def in_whole_words(text: str, width: int, first: str = "", following: str = "") -> list[str]:
-    """Lines with their indents; a word that is longer than a line is not broken."""
+    """Return lines with their indents; a word longer than a line is not broken."""
     wrapper = textwrap.TextWrapper(width, first, following, break_long_words=False)
     wrapper.break_on_hyphens = False
     return wrapper.wrap(text)
 
 
 def clip_middle(text: str, width: int) -> str:
-    """Cut the middle out of a place, whose two ends say the most."""
+    """Leave out the middle of a place."""
     if len(text) <= width:
         return text
     tail = (width - 2) * 2 // 3
@@ -112,7 +112,7 @@ def clip_middle(text: str, width: int) -> str:
 
 
 def clip_place(place: str, width: int) -> str:
-    """Leave folders out of a place that is longer than ``width`` columns; at last its middle."""
+    """Leave folders, and then the middle, out of a place longer than ``width`` columns."""
     path, mark, inside = place.partition("::")
     while len(path) + len(mark + inside) > width and "/" in path:
         path = path.partition("/")[2]
@@ -120,9 +120,9 @@ def clip_place(place: str, width: int) -> str:
 
 
 def first_clauses(text: str, width: int) -> str:
-    """The first clauses of a sentence that fit in ``width`` columns; at least the first, whole.
+    """Return the first clauses of a sentence that fit in ``width`` columns, at least one.
 
-    A sentence of ours has what is wrong, or the best thing to do, in its first clause.
+    The first clause of our sentences has the problem, or the best fix.
     """
     if len(text) <= width:
         return text
@@ -133,24 +133,24 @@ def first_clauses(text: str, width: int) -> str:
 
 
 def common_folder(paths: Iterable[str], least: int = 1) -> str:
-    """The folder that all of these share, with the slash behind it; empty if it is shorter."""
+    """Return the common folder of all paths with a slash at the end; empty if it is shorter."""
     shared = os.path.commonprefix(list(paths))  # noqa: RUF071 - cut at a slash in the next line
     end = shared.rfind("/") + 1
     return shared[:end] if end >= least else ""
 
 
 def sentence(text: str) -> str:
-    """End a sentence by one stop: what users write into policies may have its own."""
+    """End a sentence with one full stop; users' texts in policies may already have one."""
     return text if text.endswith(".") else f"{text}."
 
 
 def truncate(text: str) -> str:
-    """Keep a sentence about a hostile file to a length that a person can read."""
+    """Limit a sentence about a hostile file to a readable length."""
     return clip(text, _LONGEST)
 
 
 def safe_text(text: str) -> str:
-    """Cut a text that may hold anything to what a person can read, and make it safe to print."""
+    """Limit any text to a readable length, and make it safe to print."""
     return escape(truncate(text))
 
 
@@ -167,7 +167,7 @@ def binary_size(size: int) -> str:
 
 
 def stored_size(size: int | None) -> str:
-    """Bytes that an image takes in its file; ``unknown`` where nothing records its end."""
+    """Return the bytes of an image in its file; ``unknown`` if nothing records its end."""
     return "unknown" if size is None else binary_size(size)
 
 
@@ -182,31 +182,31 @@ def fold_archs(archs: Iterable[SmArch]) -> str:
 
 
 def span(names: Sequence[str]) -> str:
-    """Neighbours by the first and the last: ``sm_75 to 90``; empty for none."""
+    """Return neighbours by the first and the last: ``sm_75 to 90``; empty for none."""
     if len(names) < 2:
         return "".join(names)
     return f"{names[0]} to {names[-1].removeprefix('sm_')}"
 
 
 def kind_label(image: Image) -> str:
-    """The kind; an unknown one with its number in the fatbin entry."""
+    """Return the kind; for an unknown kind, with its number in the fatbin entry."""
     if image.kind is ImageKind.UNKNOWN and image.kind_number is not None:
         return f"{image.kind} {image.kind_number:#x}"
     return str(image.kind)
 
 
 def makers_label(makers: tuple[Producer, ...]) -> str:
-    """All makers of an image, oldest first; ``unknown`` when nothing tells."""
+    """Return all makers of an image, oldest first; ``unknown`` if there are none."""
     return ", ".join(map(str, makers)) or "unknown"
 
 
 def evidence_label(makers: tuple[Producer, ...]) -> str:
-    """Where the makers were read, each source once."""
+    """Return the evidence of the makers, each source once."""
     return ", ".join(dict.fromkeys(maker.evidence for maker in makers if maker.evidence))
 
 
 def needs_label(needs: Needs) -> str:
-    """``needs PTX ISA 8.4``; empty when nothing is known."""
+    """``needs PTX ISA 8.4``; empty if nothing is known."""
     versions = (("PTX ISA", needs.ptx_isa), ("Tile IR", needs.tile_ir))
     words = [f"{name} {version}" for name, version in versions if version]
     return f"needs {', '.join(words)}" if words else ""

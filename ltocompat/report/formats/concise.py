@@ -12,7 +12,7 @@ from ltocompat.report.text import safe_text
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:
-    """Write a line for each failure and each finding, and one that counts them."""
+    """Write a line for each failure and each finding, and a line with their number."""
     for failure in answer.failures:
         stream.write(f"error {failure.kind}: {safe_text(failure.message)}\n")
     rows = list(finding_rows(answer.results))

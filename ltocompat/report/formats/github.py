@@ -53,10 +53,10 @@ def write(
     """Write annotations, and append the summary to the file that GitHub names.
 
     Args:
-        report: what makes records findings, and the blocks of the summary.
+        report: turns records into findings, and into the blocks of the summary.
         records: the answer of a verb.
-        stream: where the annotations go: the output of the step.
-        options: what the reader asked for.
+        stream: the output of the step, for the annotations.
+        options: the reader's options.
 
     Raises:
         UsageError: the file of the summary can't be written.
@@ -68,7 +68,7 @@ def write(
 
 
 def commands(records: Iterable[FindingRecord]) -> Iterator[str]:
-    """The workflow commands, loudest first, and a last line that counts all findings."""
+    """Yield the workflow commands, the most severe first, then a line with their number."""
     failures, shown, left = _split(sort_records(records))
     for failure in failures[:MOST]:
         yield _command("error", "", f"ltocompat: {failure.kind}", failure.message)
@@ -84,7 +84,7 @@ def commands(records: Iterable[FindingRecord]) -> Iterator[str]:
 
 
 def summary(report: FindingReport[Any], records: Iterable[Any], options: Options) -> str:
-    """The answer as Markdown, with the findings that were not annotated."""
+    """Return the answer as Markdown, with the findings that were not annotated."""
     taken = tuple(records)
     failures, _, left = _split(report.sorted_records(taken))
 
@@ -103,7 +103,7 @@ def summary(report: FindingReport[Any], records: Iterable[Any], options: Options
 
 
 def append_summary(text: str, environ: Mapping[str, str]) -> None:
-    """Append to the file that the environment names; nothing if it names none.
+    """Append to the file that the environment names, if any.
 
     Raises:
         UsageError: the file can't be written.

@@ -45,7 +45,7 @@ def write(report: Report[Any], records: Iterable[Any], stream: Writable, options
 
 
 def encode(value: object) -> str:
-    """One value as ASCII JSON on one line, valid whatever bytes a name was made of."""
+    """Return a value as ASCII JSON on one line, valid for any bytes in names."""
     text = _json(value)
     if _SURROGATE.search(text):
         # Half a pair is no Unicode and many readers refuse it: show it as its byte instead.
@@ -67,41 +67,41 @@ def _without_surrogates(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can 
 
 
 def error_document(failures: Iterable[Failure]) -> str:
-    """The document that stands alone when there is nothing but errors."""
+    """Return the document for an answer that has only errors."""
     first, *others = failure_values(failures)
     return encode(Error(first, tuple(others))) + "\n"
 
 
 def failure_values(failures: Iterable[Failure]) -> tuple[base.Failure, ...]:
-    """Failures as JSON says them."""
+    """Return failures as JSON."""
     return tuple(project(base.Failure, failure) for failure in failures)
 
 
 class Array(Struct):
-    """Writes the elements of one array, one a line, a comma between them."""
+    """A writer of one array, one element per line, with commas between them."""
 
     _empty: bool = True
 
     def element(self, text: str) -> str:
-        """The text of one more element, or the beginning of it."""
+        """Return the text of one more element, or its beginning."""
         comma = "" if self._empty else ","
         self._empty = False
         return f"{comma}\n{text}"
 
 
 def members_after(record: base.Record, array: str) -> Iterator[str]:
-    """Each member of ``record`` that comes after its array, which is written already."""
+    """Yield each member of ``record`` after its array, which is written already."""
     names = record.__struct_fields__
     for name in names[names.index(array) + 1 :]:
         yield f'"{name}": {encode(getattr(record, name))}'
 
 
 class Rows(Struct):
-    """A document around one array, whose elements are written as they come.
+    """A document around one array, whose elements are written one by one.
 
     Attributes:
-        failures: those that came among the records, for the document's summary.
-        begun: an element was written.
+        failures: the failures among the records, for the document's summary.
+        begun: True if an element was written.
     """
 
     _document: type[base.Document]
@@ -111,7 +111,7 @@ class Rows(Struct):
     begun: bool = False
 
     def answers(self, records: Iterable[R | Failure]) -> Iterator[R]:
-        """Records but failures, which are kept."""
+        """Yield records without failures, which are kept."""
 
         def is_answer(record: R | Failure) -> TypeGuard[R]:
             if isinstance(record, Failure):
@@ -122,15 +122,15 @@ class Rows(Struct):
 
     @property
     def errors(self) -> tuple[base.Failure, ...]:
-        """The failures as JSON says them."""
+        """The failures as JSON."""
         return failure_values(self.failures)
 
     def row(self, value: base.Record, **members: object) -> Iterator[str]:
-        """One more element; ``members`` come before the array, and are written with its first."""
+        """Yield one more element; the first also writes ``members``, which precede the array."""
         yield from self.element(f"  {encode(value)}", **members)
 
     def element(self, text: str, **members: object) -> Iterator[str]:
-        """The text of one more element, or the beginning of it."""
+        """Return the text of one more element, or its beginning."""
         yield from self._head(members)
         yield self._array.element(text)
 
@@ -143,9 +143,9 @@ class Rows(Struct):
             yield f'{{"schema": {schema}, {before}"{self._name}": ['
 
     def end(self, whole: base.Document, *, empty: bool = False, **members: object) -> Iterator[str]:
-        """The rest of the document, as ``whole`` says it; an error where nothing but errors came.
+        """Yield the rest of the document, from ``whole``; for errors alone, an error document.
 
-        ``empty``: something was read that makes no element.
+        ``empty``: True if something without an element was read.
         """
         if self.failures and not self.begun and not empty:
             yield error_document(self.failures)

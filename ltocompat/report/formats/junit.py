@@ -18,7 +18,7 @@ from ltocompat.report.text import safe_text, sentence
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:
-    """Write one document; a failure is a suite of its own."""
+    """Write one document; a failure is a separate suite."""
     artifacts = answer.artifacts
     stream.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="ltocompat">\n')
     for failure in answer.failures:

@@ -32,7 +32,7 @@ _ADDRESS = re.compile(r"://|www\.|[A-Za-z]\.[A-Za-z]")
 
 
 def write(report: Report[Any], records: Iterable[Any], stream: Writable, options: Options) -> None:
-    """Write the blocks of ``records``, a blank line between them."""
+    """Write the blocks of ``records`` with blank lines between them."""
     last: Block | None = None
     for block in report.blocks(records, options):
         together = isinstance(block, Entry | Diagnostic) and type(block) is type(last)

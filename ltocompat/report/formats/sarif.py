@@ -45,7 +45,7 @@ Value = dict[str, Any]
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:
-    """Write one SARIF log with one run, a result a line; a failure becomes a notification."""
+    """Write one SARIF log with one run, one result per line; a failure becomes a notification."""
     found = [*finding_rows(answer.results)]
     rules = _rules(found)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
@@ -157,7 +157,7 @@ class _Files(Struct):
     _indices: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def location(self, place: Location) -> Value:
-        """The innermost file of a place; the reference of a member is relative to that around."""
+        """Return the innermost file of a place; a member is relative to its container."""
         index = self._add((place.path, *place.members))
         return {**self.values[index]["location"], "index": index}
 
@@ -175,7 +175,7 @@ class _Files(Struct):
 
 
 def file_uri(path: str) -> str:
-    """A file as users name it, as a URI reference: relative where the path is (RFC 3986, 8089)."""
+    """Return a user's file name as a URI reference, relative if the path is (RFC 3986, 8089)."""
     slashed = path.replace(os.sep, "/")
     if slashed.startswith("//"):  # \\\\server\\share, or what POSIX leaves open
         return "file:" + _quoted(slashed)

@@ -33,7 +33,7 @@ _GAP = 10  # between the names of rows and the cells
 
 
 def picture(matrices: Sequence[Matrix]) -> str:
-    """An SVG document of these matrices, one beneath the other, with a legend."""
+    """Return an SVG document of the matrices, one below the other, with a legend."""
     names = [_name(matrix, run) for matrix in matrices for run in row_runs(matrix)]
     longest = max((len(name) for name in names), default=0)
     left = _MARGIN + max(longest * _LETTER, 13 * _SMALL) + _GAP
@@ -157,7 +157,7 @@ class _Block(Struct, frozen=True):
 
 
 def merged(cells: Sequence[Sequence[Verdict]]) -> Iterator[_Block]:
-    """Rectangles of equal cells that cover a matrix, each as wide and then as high as it can be."""
+    """Yield rectangles of equal cells that cover a matrix, each as wide and high as possible."""
     free = [[True] * len(row) for row in cells]
     for top, row in enumerate(cells):
         for left, verdict in enumerate(row):

@@ -44,7 +44,7 @@ _PUNCTUATION = 2  # columns that may follow a place
 
 
 def write(report: Report[Any], records: Iterable[Any], stream: Writable, options: Options) -> None:
-    """Write the blocks of ``records``; a blank line stands before whatever begins anew."""
+    """Write the blocks of ``records``, with a blank line before each new group."""
     last: Block | None = None
     for block in report.blocks(records, options):
         if last is not None and _begins_anew(block, last):

@@ -48,11 +48,10 @@ AuditRecord = AuditScope | Audited | Required | Failure
 
 
 class Audit(Struct, frozen=True):
-    """All that an audit found.
+    """All records of an audit.
 
     Attributes:
-        scope: what it was held to.
-        tally: what it comes to.
+        scope: the policy and baseline. tally: the outcome.
         audits: the results.
     """
 
@@ -86,11 +85,11 @@ def scope_of(stream: Iterable[AuditRecord]) -> AuditScope:
 
 
 def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
-    """The outcome and what decides it; the tables and findings of ``check``; what is forgiven.
+    """Yield the outcome and its reason; the tables and findings of ``check``; ignored findings.
 
     Args:
-        records: what the command yields.
-        options: what the reader asked for.
+        records: the records of the command.
+        options: the reader's options.
     """
     audit = Audit.of(records)
     policy = audit.scope.policy

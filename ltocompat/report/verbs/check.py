@@ -61,12 +61,13 @@ from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT
 def blocks(
     records: Iterable[FindingRecord], options: Options, *, of_fleet: bool = True
 ) -> Iterator[Block]:
-    """A row an artifact as they come, where that fits, else a table each; then findings.
+    """Yield one row per artifact if that fits, else one table per artifact; then findings.
 
     Args:
         records: the targets, then the results, artifact by artifact.
-        options: what the reader asked for.
-        of_fleet: last, say how the machines fare that are targets.
+        options: the reader's options.
+        of_fleet: True to end with the verdicts on the targets'
+            machines.
     """
     answer = _Answer(records, options)
     first = list(islice(answer.artifacts, None if options.packages else 2))
@@ -143,7 +144,7 @@ class _Answer:
 
 
 def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Iterator[Block]:
-    """The targets with their labels and facts."""
+    """Yield the targets with their labels and facts."""
     if not targets:
         yield Paragraph(("checked without a deploy target: only rules that hold everywhere",))
     elif len(targets) == 1:
@@ -371,7 +372,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
 
 
 class Tally(Struct):
-    """Totals of all results, which stand at the end of a JSON document."""
+    """Totals of all results, for the end of a JSON document."""
 
     artifacts: dict[str, None] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
@@ -379,7 +380,7 @@ class Tally(Struct):
     worst: Verdict | None = None
 
     def add(self, result: Result) -> bool:
-        """Count a result; False when it is about a file without device code."""
+        """Count a result; return False for a file without device code."""
         if result.without_device_code:
             self.empty.add(result.path)
             return False
@@ -419,7 +420,7 @@ class _Fleet(Struct):
     _worst: dict[str, Verdict] = field(default_factory=dict)
 
     def take(self, record: FindingRecord) -> None:
-        """Take note of a target, or of a result there."""
+        """Add a target, or a result on it."""
         if isinstance(record, Target):
             self._targets.append(record)
         elif isinstance(record, Result) and counts(record):
@@ -429,7 +430,7 @@ class _Fleet(Struct):
     def blocks(self) -> Iterator[Block]:
         """``3 nodes, driver=535.161.08,gpu=t4: fail; 14 nodes: ok``, the worst first.
 
-        A machine that is of several targets, as before and after an upgrade, has a verdict each:
+        A machine in several targets, such as before and after an upgrade, has a verdict for each:
         ``17 nodes: fail -> ok``.
         """
         judged = [target for target in self._targets if target.name in self._worst]
@@ -456,10 +457,11 @@ def _fate(result: Result) -> Hashable:
 
 
 def changed(records: Records) -> Iterator[Target | Result | Failure]:
-    """The targets and failures, then the results that differ, artifacts with the worst first.
+    """Yield the targets and failures, then the results that differ, the worst artifact first.
 
-    A result differs where the same artifact fares otherwise on another target with the same GPU by
-    the same route, or has no such other; nodes of a fleet have no other but those with that GPU.
+    A result differs if the same artifact has another verdict on another target with the same GPU
+    and route, or if no other target has them. For nodes of a fleet, only targets with that GPU
+    count.
     """
     targets: list[Target] = []
     artifacts: dict[str, dict[Hashable, list[Result]]] = {}

@@ -47,7 +47,7 @@ _KERNELS = ("kernels-lost", "kernels-gained")
 
 
 def blocks(records: Iterable[Diff | Failure], options: Options) -> Iterator[Block]:
-    """Both sides side by side, every change, what is forbidden, and what is not known."""
+    """Yield both releases side by side, every change, forbidden changes, and unknown parts."""
     diffs = [*answers(records)]
     for diff in diffs:
         yield from _diff(diff, options)

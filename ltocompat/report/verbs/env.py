@@ -256,7 +256,7 @@ def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator
 
 
 def finding_records(records: Iterable[Surroundings | Failure]) -> Iterator[FindingRecord]:
-    """The machine as a deploy target, and what is wrong there."""
+    """Yield the machine as a deploy target, and its problems."""
     from ltocompat.rules.engine.findings import machine_result
 
     for record in records:

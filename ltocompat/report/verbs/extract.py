@@ -14,7 +14,7 @@ from ltocompat.report.text import truncate
 
 
 def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[Block]:
-    """A line for each file, as it is written, and how many there were."""
+    """Yield a line for each file as it is written, then their number."""
     written = skipped = 0
     entries: Iterator[Extracted | Skipped] = answers(records)
     for record in entries:

@@ -12,7 +12,7 @@ _COLUMNS = (Column("table"), Column("list"), Column("rows", right=True), Column(
 
 
 def blocks(records: Iterable[FactsTable | Failure], _: Options) -> Iterator[Block]:
-    """Yield where the tables end, then a row a list."""
+    """Yield the end of the tables, then a row per list."""
     from ltocompat.facts.horizon import tables_end
 
     rows = [

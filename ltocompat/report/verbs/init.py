@@ -22,7 +22,7 @@ CI = {
 
 
 def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | None) -> None:
-    """Write what became of the policy, and the lines of ``ci``, one of ``CI``."""
+    """Write the result for the policy, and the lines for ``ci``, one of ``CI``."""
     for record in answers(records):
         stream.write("".join(fitted(line, sys.stdout) for line in _lines(record)))
         if record.written:

@@ -133,7 +133,7 @@ class _Unmentioned(Struct):
 
 
 def blocks(records: Iterable[Record | Failure], options: Options) -> Iterator[Block]:
-    """The answer, artifact by artifact; failures are said on standard error, not here."""
+    """Yield the answer, artifact by artifact; failures go to standard error."""
     stream = iter(records)
     unmentioned = _Unmentioned()
     fold = _Fold(ImageSummary(options.by))
@@ -300,7 +300,7 @@ class _Held(Struct):
     skipped: Firsts[base.Skipped] = field(default_factory=lambda: Firsts(DEFAULT_LIMITS.skipped))
 
     def pieces(self, record: Module | HostBinary | Skipped, totals: Counter[str]) -> Iterator[str]:
-        """The text of a module; what comes after modules is held."""
+        """Yield the text of a module; records after the modules are kept."""
         from ltocompat.model.records_v1 import base
         from ltocompat.model.records_v1 import inspect as v1
 
@@ -319,7 +319,7 @@ class _Held(Struct):
             self.members.add(project(v1.Member, record))
 
     def end(self, closing: Artifact | None) -> str:
-        """The text after the modules; ``closing`` is None if reading broke off."""
+        """Return the text after the modules; ``closing`` is None if reading stopped early."""
         from ltocompat.model.records_v1 import inspect as v1
         from ltocompat.report.formats.jsonstream import members_after
 

@@ -59,14 +59,13 @@ _ALL_INPUTS = "all inputs"
 
 
 class LinkCost(Struct):
-    """Links that gave an output, with one linker in one way.
+    """Successful links with one linker, with or without LTO.
 
     Attributes:
         linker: the linker.
         way: ``lto`` or ``plain``.
-        times: seconds of each.
-        kernels: in all outputs.
-        kernel_time: seconds of the links whose outputs hold kernels.
+        times: seconds of each link. kernels: number of kernels in all outputs.
+        kernel_time: seconds of the links whose outputs have kernels.
     """
 
     linker: Linker
@@ -76,16 +75,16 @@ class LinkCost(Struct):
     kernel_time: float = 0.0
 
     def percentile(self, percent: int) -> float:
-        """Seconds that so many of a hundred links did not exceed; by nearest rank."""
+        """Return the percentile of the seconds, by nearest rank."""
         rank = math.ceil(len(self.times) * percent / 100)
         return sorted(self.times)[max(rank, 1) - 1]
 
 
 class LinkCosts(dict[tuple["Linker", str], LinkCost]):
-    """One for each linker and way, in the order of the first link; sums as the links come."""
+    """The costs for each linker and way, in the order of the first link."""
 
     def add(self, linked: Linked) -> None:
-        """Let a link count, if it gave an output."""
+        """Count a link if it gave an output."""
         from ltocompat.commands.link import seconds
 
         answer = linked.answer
@@ -130,7 +129,7 @@ class _Fold(Struct):
     links: int = 0
 
     def add(self, record: Linked | Disagreement | Skipped) -> Iterator[Row]:
-        """The rows that are complete with this record."""
+        """Yield the rows that are complete with this record."""
         from ltocompat.model.link_options import Disagreement
 
         if isinstance(record, Skipped):
@@ -150,14 +149,14 @@ class _Fold(Struct):
                 yield from self.groups_so_far()
 
     def groups_so_far(self) -> Iterator[Row]:
-        """The rows of the groups so far, which are forgotten."""
+        """Yield the rows of the groups so far, and forget the groups."""
         groups = tuple(self.groups.values())
         self.groups.clear()
         yield from map(_row, groups)
 
 
 def blocks(records: Records, _: Options) -> Iterator[Block]:
-    """A row a link as it comes, what all of them cost, then what the linker does not say."""
+    """Yield a row per link, the cost of all links, then problems that linkers don't report."""
     fold = _Fold()
     stream: Iterator[Linked | Disagreement | Skipped] = answers(records)
     for record in stream:
@@ -284,7 +283,7 @@ def _cost_value(cost: LinkCost) -> v1.Cost:
 
 
 def finding_records(records: Records) -> Iterator[FindingRecord]:
-    """Each linker, way and architecture as a target, and what it made of each file."""
+    """Yield each linker, way and architecture as a target, with its result for each file."""
     from ltocompat.model.link_options import Disagreement
 
     links: dict[tuple[str, Target], list[Linked]] = {}

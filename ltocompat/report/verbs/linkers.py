@@ -25,7 +25,7 @@ _NONE = "no linker is installed; get one for trials with: ltocompat linkers inst
 
 
 def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> Iterator[Block]:
-    """One row a linker, and what was skipped."""
+    """Yield one row per linker, and skipped files."""
     rows, skipped = [], []
     found: Iterator[Linker | Skipped] = answers(records)
     for record in found:
@@ -41,7 +41,7 @@ def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> It
 
 
 def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options) -> Iterator[Block]:
-    """The size of what is downloaded, and a line for each version."""
+    """Yield the size of the downloads, and a line for each version."""
     from ltocompat.commands.linkers import Plan
 
     changes: Iterator[Plan | InstallChange] = answers(records)

@@ -38,7 +38,7 @@ _FEW = 100  # of so many modules, one is few
 
 
 def blocks(records: Records, options: Options) -> Iterator[Block]:
-    """A table for each matrix, equal neighbours in one row or column; then the legend."""
+    """Yield a table for each matrix, with equal neighbours combined; then the legend."""
     used: set[Verdict] = set()
     unread = False
     targets: list[Target] = []
@@ -162,7 +162,7 @@ def _document(records: Records, _: Options) -> Iterator[str]:
 def run_and_draw(
     options: MatrixOptions, *, svg: str
 ) -> Iterator[Target | Result | Matrix | Failure]:
-    """The records; when they end the matrices are drawn into the file ``svg``."""
+    """Yield the records, then draw the matrices into the file ``svg``."""
     from ltocompat.commands import matrix
 
     matrices: list[Matrix] = []

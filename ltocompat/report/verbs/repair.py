@@ -10,7 +10,7 @@ from ltocompat.report.document import Block, Code, Entry, Heading, Items, Paragr
 
 
 def blocks(records: Iterable[Repaired | Failure], _: Options) -> Iterator[Block]:
-    """What becomes of each wheel."""
+    """Yield the changes of each wheel."""
     for wheel in answers(records):
         yield Heading((Code(wheel.path), *((" -> ", Code(wheel.output)) if wheel.output else ())))
         lines = [

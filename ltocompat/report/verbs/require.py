@@ -51,7 +51,7 @@ Records = Iterable[Required | FloorSetter | Failure]
 
 
 def blocks(records: Records, options: Options) -> Iterator[Block]:
-    """For each artifact what it needs in a line, what to paste, and which GPUs it serves."""
+    """Yield each artifact's requirements, its lines to paste, and the GPUs that it serves."""
     if options.paste_for:
         yield from _pasted(records, options.paste_for)
         return
@@ -142,7 +142,7 @@ def _as_pasted(line: PasteLine) -> str:
 
 
 def has_nothing(required: Required) -> bool:
-    """There is no device code, and nothing that hides some."""
+    """Return whether there is no device code, and no unread place that may have some."""
     return not required.modules and not required.skipped
 
 
@@ -279,7 +279,7 @@ def _linkers_of(service: Service, floor: LinkerFloor) -> str:
 
 
 def archs_range(some: Iterable[Service], known: Sequence[Service]) -> str:
-    """``sm_75-121``, ``sm_80-90, 120``: what is side by side among the known is a range."""
+    """``sm_75-121``, ``sm_80-90, 120``: known neighbours form a range."""
     numbers = [service.number for service in known]
     held = {service.number for service in some}
     runs = ([*run] for there, run in groupby(numbers, held.__contains__) if there)

@@ -22,7 +22,7 @@ _COLUMNS = (
 
 
 def blocks(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[Block]:
-    """A row a step, then where it stopped."""
+    """Yield a row per step, then the step at which it stopped."""
     steps = [*answers(records)]
     if not steps:
         yield Paragraph(("nothing was tested",))

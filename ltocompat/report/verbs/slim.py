@@ -29,7 +29,7 @@ _COLUMNS = (
 
 
 def blocks(records: Iterable[Slimmed | Failure], _: Options) -> Iterator[Block]:
-    """Blocks of one path after the other."""
+    """Yield the blocks of each path."""
     for record in answers(records):
         yield from _slimmed(record)
 

@@ -16,7 +16,7 @@ _VERDICTS = ("fail", "unknown", "undocumented", "jit", "ok")
 
 
 def write(records: Iterable[Tally | Failure], stream: Writable) -> None:
-    """Write what a run did."""
+    """Write the tally of a run."""
     for record in answers(records):
         stream.write("".join(f"{line}\n" for line in _lines(record)))
 

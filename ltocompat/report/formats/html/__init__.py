@@ -26,9 +26,10 @@ from ltocompat.report.formats.html.verdicts import described_target, matrix
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:
-    """Write the page, which folds what would be too much.
+    """Write the page, which folds long parts.
 
-    With what artifacts require, it shows all architectures, else those of the targets' GPUs.
+    If requirements are known, it shows all architectures, else the architectures of the targets'
+    GPUs.
     """
     found = grouped_findings(answer.results, lambda *_: ())
     names, drawn = answer.names, list(pictures(answer))

@@ -39,9 +39,9 @@ class Picture(Struct, frozen=True):
     """The coverage of an artifact.
 
     Attributes:
-        path: of the artifact.
+        path: the path of the artifact.
         modules: number of its modules.
-        runs: neighbouring architectures that are served alike.
+        runs: ranges of neighbouring architectures with the same support.
     """
 
     path: str
@@ -54,7 +54,7 @@ class Picture(Struct, frozen=True):
 
 
 def pictures(answer: SortedRecords) -> Iterator[Picture]:
-    """A picture an artifact; none if nothing is known."""
+    """Yield a picture for each artifact; none if nothing is known."""
     artifacts = answer.artifacts
     for path in dict.fromkeys((*artifacts, *answer.required)):
         required = answer.required.get(path)

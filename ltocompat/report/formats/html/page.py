@@ -29,10 +29,10 @@ class Section(Struct, frozen=True):
     """A landmark with a heading.
 
     Attributes:
-        id: of its element.
+        id: the ID of its element.
         title: its heading.
-        template: the file of what stands in it.
-        word: for it in the list of sections; empty for the title.
+        template: the template file of its contents.
+        word: its name in the list of sections; empty for the title.
     """
 
     id: str
@@ -47,11 +47,11 @@ def rendered(
     """Make a page.
 
     Args:
-        sections: what it is made of.
-        styles: the files beside this one that style it.
-        script: the file that makes it easier to use; without it nothing is missing.
-        values: what the templates name: ``title``, the heading; ``tab``, what a tab or a bookmark
-            shows; ``lede``, the template of the answer in one line; and all that is in sections.
+        sections: the sections of the page.
+        styles: style sheets next to this file.
+        script: an optional script that makes it easier to use.
+        values: the values for the templates: ``title``, the heading; ``tab``, the text of a tab or
+            bookmark; ``lede``, the template of the answer in one line; and all values of sections.
     """
     style, program = "".join(map(_asset, styles)), _asset(script)
     policy = (
@@ -64,7 +64,7 @@ def rendered(
 
 @functools.cache
 def environment() -> Environment:
-    """Return what templates of pages and pictures are read by."""
+    """Return the environment that reads templates of pages and pictures."""
     made = Environment(
         loader=FunctionLoader(_template),
         autoescape=True,

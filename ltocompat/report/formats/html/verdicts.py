@@ -53,7 +53,7 @@ class _Row(Struct, frozen=True):
         return max(alike.result.verdict for alike in self.groups)
 
     def alike(self, column: Cell, route: str) -> _Alike | None:
-        """The results among which that of a cell is; None if it was not checked."""
+        """The results that include a cell's result; None if it was not checked."""
         cell = replace(column, route=route)
         return next((alike for alike in self.groups if cell in alike.cells), None)
 
@@ -63,7 +63,7 @@ class _Row(Struct, frozen=True):
 
 
 def matrix(answer: SortedRecords, names: Mapping[str, str]) -> dict[str, object]:
-    """The rows and columns of the matrix, by the names that its template has for them."""
+    """Return the rows and columns of the matrix, by their names in the template."""
     every = [cell_of(result) for result in answer.results]
     columns = list(dict.fromkeys(replace(cell, route="") for cell in every))
     order = [ANY_TARGET.name, *names]
@@ -94,7 +94,7 @@ def _row(artifact: EvaluatedArtifact, names: Mapping[str, str], numbers: Iterato
 
 
 def described_target(target: Target) -> str:
-    """Say what a target is: its values with their sources, and its nodes."""
+    """Describe a target: its values with their sources, and its nodes."""
     facts = target_facts(target)
     if not target.nodes:
         return facts
