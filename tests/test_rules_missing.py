@@ -45,7 +45,7 @@ def notes(*images: ImageSignature, registered: bool | None = True) -> dict[str, 
 def test_sass_alone_leaves_gpus_to_come_without_a_kernel() -> None:
     note = notes(sass("sm_80"), sass("sm_90"))["PTX-07"]
     assert (note.verdict, note.level) == (Verdict.OK, Level.NOTE)
-    assert note.headline == "no PTX in it: no code for GPUs after sm_90"
+    assert note.headline == "no PTX: no code for GPUs after sm_90"
     assert "compute_90" in note.remedy
 
 
@@ -103,7 +103,7 @@ def test_images_of_a_packages_tests_decide_nothing_of_it(tmp_path: Path) -> None
     assert result.without_device_code
     (note,) = result.findings
     assert (note.rule, note.module_count) == ("IMG-05", 1)
-    assert "no device code of its own" in note.message
+    assert "it has no other device code" in note.message
     both = in_wheel(tmp_path, "libx/tests/a.ptx", "libx/k.ptx")
     assert both.coverage.modules == 1
     assert "IMG-05" in {finding.rule for finding in both.findings}

@@ -31,9 +31,8 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             COMPAT_PAIR,
             "cuda-compat",
-            "the target's pair of package and kernel driver is not among those that NVIDIA lists "
-            f"as usable (the list has packages {packages[0]} to {packages[-1]} over kernel "
-            f"drivers {', '.join(bases)})",
+            "NVIDIA doesn't list this package as usable with this kernel driver (its list has "
+            f"packages {packages[0]} to {packages[-1]} over kernel drivers {', '.join(bases)})",
         )
 
 

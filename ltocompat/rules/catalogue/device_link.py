@@ -64,7 +64,7 @@ def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
                 f"undefined {truncate_list(found, 1)}",
                 f"no device link was made, and the loader says: undefined symbol: {found[0]}"
                 if final
-                else f"{what}; without it the linker says: undefined reference to `{found[0]}'",
+                else f"{what}, or the linker says: undefined reference to `{found[0]}'",
                 remedy=remedy,
                 evidence=f"undefined symbol {found[0]}",
             )
@@ -82,8 +82,8 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"{image} in a fatbin for {subject.gpu.arch}",
-                "linkers pick it for its family, but only linkers of CUDA 13 and newer accept it "
-                "for sm_103 and sm_121",
+                "linkers pick it for its family and then refuse it: they accept only SASS by CUDA "
+                "13 and newer, for sm_103 and sm_121",
                 remedy="link the bare cubin, or compile SASS for the target",
             )
         cuda = makers.writer(image)
@@ -95,7 +95,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
                 FixedVerdict(Verdict.FAIL),
                 f"SASS of CUDA {cuda}",
                 "nvlink says that it must be recompiled with toolkit >= Cuda 12.0",
-                remedy="compile it with CUDA 12.0 or newer",
+                remedy="compile the SASS with CUDA 12.0 or newer",
                 evidence=makers.evidence(image),
             )
             continue
@@ -105,7 +105,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
                 f"SASS of CUDA {cuda}",
                 "in trials, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 "
                 "(segmentation fault), and linked SASS of 11.1",
-                remedy="compile it with CUDA 11.1 or newer",
+                remedy="compile the SASS with CUDA 11.1 or newer",
                 evidence=makers.evidence(image),
             )
             continue
@@ -134,7 +134,7 @@ def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
     return small or of_103
 
 
-_LEFT_OUT = "nvlink leaves them out, at most with a warning"
+_LEFT_OUT = "nvlink leaves them out, with a warning at most"
 
 
 @rule("BLD-03")
@@ -150,9 +150,9 @@ def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
         constraint,
         "PTX texts in separate files" if loose else objects,
         consequence,
-        remedy="compile them to relocatable cubins (ptxas -c)"
+        remedy="compile the PTX to relocatable cubins (ptxas -c)"
         if loose
-        else "compile them for the target, too",
+        else "compile these objects for the target, too",
     )
 
 
@@ -165,8 +165,8 @@ def _without(link: Link) -> tuple[Constraint, str]:
     hidden = any(symbols is None for symbols in left_out)
     blind = any(symbols is None for symbols in taken)  # LTO-IR
     if kernels and not blind:
-        launched = f"launching {image_helpers.listed(kernels)} there ends in error 500"
-        lost = f"{launched}, named symbol not found" if there else "no kernel is left for it"
+        launched = f"launching {image_helpers.listed(kernels)} fails with error 500"
+        lost = f"{launched}, named symbol not found" if there else "no kernel is left"
         return FixedVerdict(Verdict.FAIL), f"{_LEFT_OUT}; {lost}"
     if kernels or hidden:
         return (
@@ -237,7 +237,7 @@ def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None
     final = image.kind is ImageKind.SASS and image.relocatable is False
     if route is not Route.LINK or not final:
         return None
-    return "is not relocatable: nvJitLink before 12.6 refuses it, newer ones silently leave it out"
+    return "is not relocatable: nvJitLink before 12.6 refuses it, and newer silently leaves it out"
 
 
 @rule("BLD-09")
@@ -252,15 +252,15 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         floors.linker("duplicate-linker"), Verdict.UNKNOWN if needed else Verdict.UNDOCUMENTED
     )
     newer = (
-        f"newer ones sometimes fail if SASS of sm_90 calls it ({needed[0]})"
+        f"newer releases sometimes fail if SASS for sm_90 calls {needed[0]}"
         if needed
-        else "newer ones use the first definition, and mention it only in their log"
+        else "newer releases use the first definition, and only their log says so"
     )
     yield Requirement(
         FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
-        f"{image_helpers.listed(names)}, defined in more than one input,",
+        f"a second definition of {image_helpers.listed(names)}",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
-        short="the linker uses the first definition, and mentions it only in its log",
+        short="the linker uses the first definition, and only its log says so",
     )
 
 
@@ -341,6 +341,6 @@ def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
         tolerated = tolerated_from(floors.linker("prototype-linker"), Verdict.UNDOCUMENTED)
         yield Requirement(
             FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
-            f"{image_helpers.listed(names)}, declared with different parameters in some inputs,",
+            f"a declaration of {image_helpers.listed(names)} with different parameters",
             short="the function reads parameters that the call doesn't pass",
         )

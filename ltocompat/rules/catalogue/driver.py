@@ -38,7 +38,7 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             f"the tables name no minimum driver for CUDA {cuda.major}"
             if floor is None
             else f"older drivers run no code that CUDA {cuda.major} built (error 35 of the "
-            "runtime, or 200)"
+            "runtime, error 200 of the driver)"
         )
         yield Requirement(
             driver_of_major(cuda.major),

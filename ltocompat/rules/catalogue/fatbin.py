@@ -71,7 +71,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject):
         if image.lacks_options:
             yield Requirement(
-                FixedVerdict(Verdict.FAIL), f"{image} in an entry that has no place for options"
+                FixedVerdict(Verdict.FAIL), f"{image} in an entry without an options offset"
             )
 
 
@@ -102,8 +102,8 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             LinkerThatPicks(subject.found_by, since, of_gpu=True),
             f"{image} for {subject.gpu.arch}",
-            remedy=f"compile for {image_helpers.real(subject.gpu)} itself, or use another release "
-            "of the linker",
+            remedy=f"compile for {image_helpers.real(subject.gpu)} itself, or use a linker "
+            "release that accepts this code",
         )
 
 

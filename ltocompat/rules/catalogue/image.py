@@ -48,7 +48,7 @@ def _architecture_of_older_compilers(image: ImageSignature) -> str | None:
     made = [release for maker in image.made_by for release in maker.releases]
     if last is None or not made or min(made) <= last:
         return None
-    return f"it is made by CUDA {min(made)}, which compiles nothing for {image.arch}"
+    return f"it was made by CUDA {min(made)}, which compiles nothing for {image.arch}"
 
 
 @rule("IMG-05")
@@ -59,10 +59,10 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
         number = sum(group.count for group in groups)
         images = f"{count(number, 'image file')} of its tests"
         verb = "are" if number > 1 else "is"
-        own = "" if summary.groups else ", and it has no device code of its own"
+        own = "" if summary.groups else "; it has no other device code"
         yield Problem(
             Verdict.OK,
-            f"{images} {verb} not checked{own}: its users don't run them",
+            f"{images} {verb} not checked: its users don't run them{own}",
             **artifact_code.counted(groups),
             subject="images of tests",
         )
@@ -100,13 +100,13 @@ def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
         ("NVIDIA's device runtime", "device links use it for code that calls it", "device runtime"),
         ("a driver's own code", "the driver itself loads it", "code of a driver"),
     )
-    own = "" if summary.groups else ", and there is no other device code"
+    own = "" if summary.groups else "; there is no other device code"
     found = summary.device_runtime, summary.driver_code
     for groups, (what, use, subject) in zip(found, kinds, strict=True):
         if groups:
             yield Problem(
                 Verdict.OK,
-                f"{what} is not checked{own}: only {use}",
+                f"{what} is not checked: only {use}{own}",
                 **artifact_code.counted(groups),
                 subject=subject,
             )
