@@ -875,19 +875,19 @@ def test_a_link_without_lto_is_advised_where_it_works(monkeypatch: Patch, verdic
 @pytest.mark.parametrize(
     ("halves", "facts", "told"),
     [
-        ({"link"}, {}, "its links can't be checked: the target lacks nvjitlink="),
+        ({"link"}, {}, "linking can't be checked: the target has no nvjitlink="),
         (
             {"link"},
             {"objects": True},
-            "its links can't be checked: the target lacks nvlink= or nvjitlink=",
+            "linking can't be checked: the target has no nvlink= or nvjitlink=",
         ),
-        ({"load"}, {}, "loading it can't be checked: the target lacks gpu= and driver="),
-        ({"load"}, {"gpu": H100}, "loading it can't be checked: the target lacks driver="),
-        ({"load"}, {"driver": 1}, "loading it can't be checked: the target lacks gpu="),
+        ({"load"}, {}, "loading can't be checked: the target has no gpu= and no driver="),
+        ({"load"}, {"gpu": H100}, "loading can't be checked: the target has no driver="),
+        ({"load"}, {"driver": 1}, "loading can't be checked: the target has no gpu="),
         (
             {"load", "link"},
             {"gpu": H100, "driver": 1},
-            "its links and loading it can't be checked: the target lacks nvjitlink=",
+            "linking and loading can't be checked: the target has no nvjitlink=",
         ),
     ],
 )

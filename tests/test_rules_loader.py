@@ -236,7 +236,8 @@ def test_ld_library_path_hides_what_the_runpath_means(tmp_path: Path) -> None:
     assert found.keys() == {"NJL-01", "NJL-02"}
     assert found["NJL-01"].endswith(refused(library, environ))
     assert found["NJL-02"] == (
-        "libuser.so gets nvJitLink 12.1 by LD_LIBRARY_PATH instead of 12.4 by RUNPATH of libuser.so"
+        "libuser.so gets nvJitLink 12.1 via LD_LIBRARY_PATH instead of 12.4 via RUNPATH of "
+        "libuser.so"
     )
     evidence = next(
         problem.evidence for problem in problems(looked(library, environ)) if "02" in problem.rule

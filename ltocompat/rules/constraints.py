@@ -159,7 +159,7 @@ def driver_sure_from(cuda: Release, blind: Release) -> Versions:
     possible = DriverVersion((later,)) if later else drivers.beyond_tables()
     spans: list[Span] = [(possible, Verdict.UNKNOWN)]
     spans += [(DriverVersion((sure,)), Verdict.OK)] if sure else []
-    text = f"of CUDA {cuda} or newer, to be sure"
+    text = f">= {sure} (CUDA {cuda})" if sure else f"of CUDA {cuda} or newer"
     return Versions(Component.DRIVER, text, Verdict.FAIL, tuple(spans), ignores_concatenated=True)
 
 
@@ -245,7 +245,7 @@ def _branches(value: CompatUse) -> Verdict:
     return Verdict.FAIL if is_shadowing(value) else Verdict.OK
 
 
-COMPAT_PAIR = CompatCondition("in a pair with its kernel driver that NVIDIA supports", _pair)
+COMPAT_PAIR = CompatCondition("with a kernel driver that NVIDIA lists for it", _pair)
 COMPAT_GPU = CompatCondition("on a data centre GPU, an NGC-ready RTX or a Jetson", _gpu)
 COMPAT_NEWER = CompatCondition("of a newer branch than the kernel driver", _branches)
 COMPAT_LINUX = CompatCondition("on Linux itself", lambda _: Verdict.OK, Verdict.FAIL)
@@ -285,7 +285,7 @@ class LinkerTargets(_OnLinker, frozen=True):
     def __str__(self) -> str:
         row = gpus.sm(self.number)
         if row is None:
-            return f"one that knows sm_{self.number}"
+            return f"that knows sm_{self.number}"
         next_major = nvjitlink_minors()[-1].major + 1  # which may drop it
         last = f"<= {row.last_toolkit}" if row.last_toolkit else f"< {next_major}"
         family = floors.linker("family-linker")
@@ -369,8 +369,9 @@ class LinkerOfMajor(_OnLinker, frozen=True):
     shipped: int | None = None
 
     def __str__(self) -> str:
-        majors = {release.major for release in self.releases} | {self.shipped}
-        return "of major " + " or ".join(map(str, sorted(filter(None, majors))))
+        majors = sorted(filter(None, {*(each.major for each in self.releases), self.shipped}))
+        none = ", which doesn't exist" if majors[-1] < FIRST_NVJITLINK.major else ""
+        return f"of major {' or '.join(map(str, majors))}{none}"
 
     def judge(self, value: Release) -> Verdict:
         """``undocumented`` across majors upward, ``fail`` for what NVVM before 12.0 wrote.

@@ -24,7 +24,7 @@ class SelectionFailure(enum.StrEnum):
     NOT_FOR_GPU = "none of its images is for this GPU"
     LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
     EMPTY = "it holds no image"
-    FINAL = "its code for this GPU is final SASS, which linkers refuse"
+    FINAL = "its SASS for this GPU is not relocatable, so linkers refuse it"
     GUARDED = "its kernels are left out or only return on this GPU, but do more on other GPUs"
     OTHER_KIND = "its only image for this GPU has a kind that ltocompat doesn't check"
 

@@ -85,7 +85,7 @@ def test_an_nvjitlink_in_front_by_ld_library_path(tmp_path: Path, version: str, 
     if text:
         assert f"_{CUSPARSES[version].rpartition('.')[0].replace('.', '_')}, version" in text
         assert found["NJL-01"].endswith(text)
-        assert f"gets nvJitLink {older} by LD_LIBRARY_PATH" in found["NJL-02"]
+        assert f"gets nvJitLink {older} via LD_LIBRARY_PATH" in found["NJL-02"]
 
 
 @pytest.mark.parametrize("version", CUSPARSES)

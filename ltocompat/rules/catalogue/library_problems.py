@@ -166,7 +166,7 @@ def not_brought(
     for other in shipped.others:
         if any(posixpath.basename(path) == file for path in other.files):
             text = f"and {other} has {{}}: the library loads if {other.name} is loaded first"
-            return Verdict.OK, text, f", unless {other.name} is always there"
+            return Verdict.OK, text, f", unless {other.name} is always installed"
     every = not_at_hand(shipped.package, shipped.others, shipped.budget)
     majors = "|".join(map(str, _majors(file, shipped))) or "none"
     of_same = tuple(name for name in every if re.search(f"-cu(da)?-?({majors})", name))

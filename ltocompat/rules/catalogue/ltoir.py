@@ -39,7 +39,7 @@ from ltocompat.rules.selection import SelectionFailure, same_arch
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
-_ACROSS_MAJORS = "or ship PTX or relocatable SASS with it, which link across majors"
+_ACROSS_MAJORS = "or also ship PTX or relocatable SASS (both link across majors)"
 
 
 @rule("LTO-01")
@@ -124,8 +124,8 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             consequence,
             remedy=f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
             evidence=makers.evidence(image),
-            doubt="only a driver's cuLinkAddData (deprecated) links it; CUDA 12 drivers and "
-            "later were not measured (LTO-09)"
+            doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 "
+            "and later were not measured (LTO-09)"
             if ancient
             else "the tables don't have this major, which may refuse LTO-IR of older majors",
         )
@@ -167,7 +167,7 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         if _suffix_matches(code, subject.gpu.arch, subject.linker):
             continue
         only = "it links only if it uses no instruction that needs the suffix: a trial link decides"
-        but = f"it links, unless it was compiled for {code} (which no byte shows); then {only}"
+        but = f"it links if compiled for {arch}; if compiled for {code} (no byte shows it), {only}"
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
@@ -238,8 +238,8 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
         yield Requirement(
             least,
             "PTX or SASS beside LTO-IR",
-            "an older one silently drops all of it, kernels included, unless a call connects it to "
-            "the LTO-IR",
+            "older releases silently drop the PTX or SASS, kernels included, unless a call "
+            "connects it to the LTO-IR",
             remedy="link with a newer nvJitLink, or compile all inputs to LTO-IR",
             evidence="kinds of the images in the link; symbols of the cubins and PTX",
         )
@@ -287,10 +287,10 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
     least = max(row.least_nvjitlink for row in users.values() if row.least_nvjitlink)
     driver = driver_release.of_user(environment)
     if (linker is None and not unknown) or (linker is not None and linker.release < least):
-        has = f"nvJitLink {linker.version}" if linker else "no nvJitLink"
+        has = f"only nvJitLink {linker.version}" if linker else "no nvJitLink"
         yield Problem(
             Verdict.OK,
-            f"{names} finds {has}, so it links with the driver, which refuses LTO-IR",
+            f"{names} will link with the driver, which refuses LTO-IR: {has} is found",
             remedy=f"install nvJitLink {least} or newer, of the driver's major, if you link LTO-IR",
             evidence=linker.path if linker else "the search of cuda-pathfinder",
             level=Level.NOTE,
@@ -300,10 +300,10 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         needs = f", which needs driver {floor}" if floor else ""
         yield Problem(
             Verdict.UNKNOWN,
-            f"{names} links with nvJitLink {linker.version} on a CUDA {driver} driver: the "
+            f"{names} will link with nvJitLink {linker.version} on a CUDA {driver} driver: the "
             f"result is code of CUDA {linker.release.major}{needs}",
-            remedy=f"update the driver, or install the nvJitLink of its major, {driver.major}, if "
-            "that is new enough for the LTO-IR",
+            remedy=f"update the driver, or install nvJitLink {driver.major}.x if that is new "
+            "enough for the LTO-IR",
             evidence=linker.path,
         )
 
@@ -412,7 +412,7 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR in addition to "
-            "the code that the driver loads: it was for a finished link, and now only takes space",
+            "the code that the driver loads: the LTO-IR was for a link, and now only takes space",
             headline=f"LTO-IR is left in {count(number, 'finished module')}",
             **artifact_code.counted(groups),
             subject="LTO-IR",
@@ -436,7 +436,7 @@ def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
                 "scrambled LTO-IR",
-                f"it links {limit}: a newer compiler may write the same container",
+                f"it links {limit}; a newer compiler may write the same container",
                 evidence=makers.evidence(image),
                 short=f"it links {limit}",
             )

@@ -46,7 +46,7 @@ def container_requires(environment: Environment) -> Iterator[Problem]:
         elif not met:
             verdict, end = Verdict.FAIL, ": the container doesn't start"
             if environment.variable(DISABLE) in TRUE:
-                verdict, end = Verdict.UNKNOWN, f", which {DISABLE} hides"
+                verdict, end = Verdict.UNKNOWN, f", but {DISABLE} turns the check off"
             yield _unmet(name, text, verdict, f"is not met{_by_host(host)}{end}")
 
 
@@ -151,7 +151,7 @@ def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
     if driver is not None and driver.stub:
         yield Problem(
             Verdict.FAIL,
-            f"the loader finds the stub {driver.path} by {driver.found_by}: every CUDA program "
+            f"the loader finds the stub {driver.path} via {driver.found_by}: every CUDA program "
             "fails with error 34",
             evidence=driver.real,
         )
@@ -171,8 +171,8 @@ def compiler_newer_than_linker(environment: Environment) -> Iterator[Problem]:
                 seen.add(pair)
                 yield Problem(
                     Verdict.UNKNOWN,
-                    f"{name} {compiler.version} is newer than nvJitLink {linker.version}, "
-                    f"by {linker.by}: nvJitLink refuses the LTO-IR of this {name}",
+                    f"{name} {compiler.version} is newer than nvJitLink {linker.version} "
+                    f"via {linker.by}: nvJitLink refuses the LTO-IR of this {name}",
                     remedy=f"install {makers.nvjitlink_for(compiler.release)}, or the older {name}",
                     evidence=f"{compiler.path}; {linker.path}",
                 )
@@ -209,7 +209,7 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
             seen.add(compiler.path)
             yield Problem(
                 verdict,
-                f"{name} {compiler.version} by {compiler.by} writes PTX {isa}, and the "
+                f"{name} {compiler.version} via {compiler.by} writes PTX {isa}, and the "
                 f"CUDA {driver} driver reads PTX up to {cuda_ptx(driver) or 'an older one'}: the "
                 "driver refuses such PTX with error 222",
                 remedy="let NVRTC make SASS (an sm_ architecture), or link the PTX with nvJitLink. "
@@ -296,7 +296,7 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
     suffix = "-cu12" if compiler.release.major == LAST_WITH_SUFFIX else ""
     yield Problem(
         Verdict.OK if verdict is Verdict.UNDOCUMENTED else verdict,
-        f"NVRTC {compiler.version} by {compiler.by} uses the headers of CUDA {release}, of "
+        f"NVRTC {compiler.version} via {compiler.by} uses the headers of CUDA {release} from "
         f"{where}: {pair.breaks}",
         remedy=f"install nvidia-cuda-runtime{suffix}=={compiler.release}.*, or NVRTC {release}",
         evidence=f"{compiler.path}; {where}",

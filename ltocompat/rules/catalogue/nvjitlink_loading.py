@@ -59,7 +59,7 @@ def nvjitlink_symbol_missing_on_machine(library: Library) -> Iterator[Problem]:
 def _lacks_symbol(library: Library, name: str, remedy: str) -> Problem:
     """The problem of a library whose nvJitLink has no such symbol."""
     linker = library.nvjitlink
-    got = f"nvJitLink {linker.version} by {linker.found_via}" if linker else "no nvJitLink"
+    got = f"nvJitLink {linker.version} via {linker.found_via}" if linker else "no nvJitLink"
     return Problem(
         Verdict.FAIL,
         f"{linker_imports.short(library.path)} gets {got}, and the loader says: "
@@ -80,8 +80,8 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.UNKNOWN if got.release < meant.release else Verdict.OK,
-        f"{linker_imports.short(library.path)} gets nvJitLink {got.version} by {got.found_via} "
-        f"instead of {meant.version} by {meant.found_via}",
+        f"{linker_imports.short(library.path)} gets nvJitLink {got.version} via {got.found_via} "
+        f"instead of {meant.version} via {meant.found_via}",
         evidence=f"{got.path} instead of {meant.path}",
     )
 
@@ -310,7 +310,7 @@ def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
     for resolved in linker_imports.missing(library.resolved):
         if _BUILTINS.fullmatch(resolved.asked):
             name = linker_imports.short(resolved.needed_by or library.path)
-            headline = f"{name} needs {resolved.asked} of exactly that minor"
+            headline = f"{name} needs exactly {resolved.asked}"
             yield Problem(
                 Verdict.FAIL,
                 f"{headline}: {resolved.problem}",

@@ -46,7 +46,7 @@ from ltocompat.rules.rule import Problem
 from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
-_WRITE_BODIES = "compile the kernels, with bodies, for this GPU, too: see the uses of __CUDA_ARCH__"
+_WRITE_BODIES = "compile the kernels with bodies for this GPU, too: see the uses of __CUDA_ARCH__"
 
 
 def artifact_findings(
@@ -131,7 +131,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     open_ = loose and summary.has_sources
     if loose:
         files = _unique(place.innermost for each in judged for place in each.group.places)
-        end = ", and it is unknown whether it compiles its sources here" if open_ else end
+        end = ", and it is unknown whether the package compiles its sources" if open_ else end
         end += f"; all its device code is {truncate_list(files, 2)}"
     reasons = [*grouped((image, f"{image} {reason}") for image, _, reason in excluded).values()]
     listed = "; ".join(told[0] for told in reasons[:4])
@@ -165,7 +165,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
             NOTHING_SERVES,
             Verdict.FAIL,
             f"{file} has no code for {gpu.arch} (error 209, no kernel image is available): "
-            f"it has {truncate_list(images, 4)}",
+            f"it has only {truncate_list(images, 4)}",
             example=groups[0].example,
             places=tuple(chain.from_iterable(group.places for group in groups)),
             kernels=tuple(sorted(library.kernels))[:MOST_KERNELS],
@@ -192,7 +192,7 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
         left_out: the verdicts for these GPUs, which only some of its libraries have code for.
     """
     gpus, files = _gpus_and_libraries(left_out)
-    headline = f"not checked on {gpus}, since there is no code for it in {files}"
+    headline = f"not checked on {gpus}: no code in {files}"
     return finding_by_engine(
         SPARSE_COVERAGE,
         Verdict.OK,
@@ -238,7 +238,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
         )
         if partly
         else f"no code for any GPU that the target can have ({first.gpu} to {last.gpu}), "
-        f"only {truncate_list(_unique(map(str, images)), 4)}",
+        f"only {truncate_list(_unique(map(str, images)), 4) or 'modules without images'}",
         module_count=last.coverage.modules,
         example=summary.groups[0].example,
         subject="",
@@ -267,12 +267,12 @@ def left_open(
     if "link" in halves:
         offline = any(group.signature.needs_device_link for group in summary.groups)
         keys.append("nvlink= or nvjitlink=" if offline else "nvjitlink=")
-        words.append("its links")
+        words.append("linking")
     if "load" in halves:
         asked = (("gpu=", case.gpu), ("driver=", case.target.driver))
         keys += [key for key, known in asked if not known]
-        words.append("loading it" if keys else f"loading {_unknown_kind(summary)}")
-    lacks = f": the target lacks {' and '.join(keys)}" if keys else ""
+        words.append("loading" if keys else f"loading {_unknown_kind(summary)}")
+    lacks = f": the target has no {' and no '.join(keys)}" if keys else ""
     found = finding_by_engine(
         TARGET_LEAVES_OPEN,
         Verdict.UNKNOWN if alone else Verdict.OK,
@@ -291,7 +291,7 @@ def _unknown_kind(summary: ArtifactSummary) -> str:
         return "its Tile IR"
     if ImageKind.UNKNOWN in kinds:
         return "its images of an unknown kind"
-    return "it with a driver that is not known"
+    return "it with an unknown driver"
 
 
 def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
@@ -304,7 +304,7 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
     return finding_by_engine(
         ROUTE_IMPOSSIBLE,
         Verdict.UNKNOWN,
-        f"none of it is {reason}",
+        f"none of this code is {reason}",
         **artifact_code.counted([each.group for each in judged]),
         subject=WHOLE_ARTIFACT,
         remedy=f"leave out --route {route}, or give --route {other}",
@@ -355,10 +355,10 @@ def _note(
     if where.beyond:
         text = (
             f"is newer than {where.below}, the newest in our tables; the verdict relies on "
-            f"documented {documented} compatibility, but it may have dropped {arch}"
+            f"documented {documented} compatibility, but this version may have dropped {arch}"
         )
     elif where.below is None:
         text = f"is not in our tables: it counts as older than {where.above}, the oldest there"
     else:
-        text = f"is not in our tables: it counts as one between {where.below} and {where.above}"
+        text = f"is not in our tables: it counts as between {where.below} and {where.above}"
     yield finding_by_engine(NOT_IN_TABLES, Verdict.OK, f"{version} {text}")
