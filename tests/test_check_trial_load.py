@@ -167,7 +167,7 @@ def test_a_refusal_of_the_driver_is_told_as_its_own(log: Path, tmp_path: Path) -
     del log
     finding = of_trial(checked(ptx(tmp_path, "code 222")))
     assert finding.message == (
-        "by the rules it is jit, but the CUDA 13.0 driver, loading lazily, refuses it: "
+        "the rules say jit, but the CUDA 13.0 driver, loading lazily, refuses it: "
         "error 222 CUDA_ERROR_UNSUPPORTED_PTX_VERSION: ptxas fatal: no"
     )
     assert (finding.evidence, finding.source) == ("a trial load", "the driver itself")

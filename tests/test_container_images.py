@@ -365,7 +365,7 @@ def test_an_image_that_does_not_start_on_a_driver_fails_there(
         ("NVIDIA_REQUIRE_CUDA=cuda>=9.0", "375.26", "update the driver to 384.81 or newer"),
         ("NVIDIA_REQUIRE_CUDA=cuda>=10.1", "390.138", "update the driver to 418.39 or newer"),
         ("NVIDIA_REQUIRE_CUDA=cuda>=12.4", "535.54.03", "update the driver to 550.54.14 or newer"),
-        ("NVIDIA_REQUIRE_ARCH=arch>=9.0", "550.54.14", "take another image"),
+        ("NVIDIA_REQUIRE_ARCH=arch>=9.0", "550.54.14", "use another image"),
     ],
 )
 def test_the_driver_that_an_image_waits_for_is_named(

@@ -14,7 +14,7 @@ from ltocompat import check
 from ltocompat.cli import run
 from ltocompat.model.verdict import Verdict
 
-# SASS for sm_89 in the form of CUDA 13, which asks for driver 580.65.06, and nothing for sm_75.
+# SASS for sm_89 in the format of CUDA 13, which asks for driver 580.65.06, and nothing for sm_75.
 LIBRARY = str(FOLDER / "objects" / "libsaxpy.so")
 
 

@@ -478,7 +478,8 @@ def test_runpath_names_no_folder_of_its_build(
     if problems:
         how = f"--set-rpath {kept}" if kept else "--remove-rpath"
         assert (
-            problems[0].remedy.replace("'", "") == f"link without it, or run patchelf {how} libx.so"
+            problems[0].remedy.replace("'", "")
+            == f"link without this folder, or run patchelf {how} libx.so"
         )
 
 

@@ -609,7 +609,7 @@ def test_promised_architectures_have_to_be_inside(tmp_path: Path) -> None:
     problems = judged(path, promise=Promise("pyproject.toml", sass=archs))
     assert told(problems) == {"PKG-09": FAIL}
     assert "SASS for sm_90 is promised, but libx 1.0 has SASS only for sm_80" in problems[0].message
-    assert problems[0].remedy == 'compile for them, or write sass = ["sm_80"]'
+    assert problems[0].remedy == 'compile for these architectures, or write sass = ["sm_80"]'
     assert judged(path, promise=Promise("pyproject.toml", sass=archs[:1])) == ()
     ptx = Promise("pyproject.toml", ptx=(SmArch.parse("compute_80"),))
     assert "has no PTX" in judged(path, promise=ptx)[0].message

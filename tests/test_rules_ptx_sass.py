@@ -75,9 +75,9 @@ def test_one_rule_of_selection_speaks_exactly_where_a_linker_does_not_pick(
             "86",
             "sm_80",
             "SASS-01",
-            "runs on compute capability 8.6 or a higher 8.x",
+            "runs only on compute capability 8.6 or a higher 8.x",
         ),
-        (ImageKind.SASS, "90", "sm_120", "SASS-01", "runs on compute capability 9.0"),
+        (ImageKind.SASS, "90", "sm_120", "SASS-01", "runs only on compute capability 9.0"),
         (ImageKind.SASS, "60", "sm_62", "SASS-02", "is for discrete GPUs"),
         (ImageKind.SASS, "86", "sm_87", "SASS-02", "is for discrete GPUs"),
         (ImageKind.SASS, "100f", "sm_120", "SASS-04", "sm_100, sm_103 and sm_107 only"),
@@ -233,7 +233,7 @@ def test_ptx_09_a_function_that_nothing_defines_is_refused() -> None:
     subject = loading(ptx_that_leaves("f", "g"), on="sm_90", registered=None)
     (found,) = asked("PTX-09", subject)
     assert found.constraint.judge(None) is FAIL
-    assert "uses f, g, which it doesn't define: error 218" in found.consequence
+    assert "uses f, g without a definition: error 218" in found.consequence
     # measured: 500 for relocatable PTX of an object, whose dead code is left out
     dead = loading(replace(ptx_that_leaves("f"), relocatable=True), on="sm_90", registered=None)
     assert judged("PTX-09", dead) is UNKNOWN

@@ -137,7 +137,7 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     # With files for several machines of one system its own code chooses, as pip does of launchers.
     chooses = anywhere and len({form for form, _ in kinds}) < len(kinds)
     tagged = f"tag it {right or f'one of {kind[1]}'}"
-    cure = tagged if alone else "build a package for each of them"
+    cure = tagged if alone else "build a package for each machine"
     tags = [f"{tag.rpartition('-')[0]}-{right}" for tag in shipped.package.tags if right]
     # Installers went by the name of the wheel, which may have been right (PEP 427).
     wrong = Verdict.UNDOCUMENTED if shipped.package.kind is Kind.INSTALLED else Verdict.FAIL
@@ -145,7 +145,7 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     yield Problem(
         wrong if whole and not chooses else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {len(other)} of {len(hosts)} {many} for {found}",
-        cure if whole else "leave out the files that do not run there, if nothing reads them",
+        cure if whole else "leave out the files for other machines, unless something reads them",
         str(first.place),
         subject="platform tag",
         asked=tuple(f"{machine} ({form})" for form, machine in sorted(kinds)),
@@ -357,7 +357,7 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
         yield Problem(
             verdict,
             f"RUNPATH of {name}{more} has {wrong.format(folder=folder)}",
-            f"link without it, or run patchelf {fix} {shlex.quote(name)}",
+            f"link without this folder, or run patchelf {fix} {shlex.quote(name)}",
             ":".join(host.runpath),
             subject=f"RUNPATH: {kind}",
             asked=tuple(dict.fromkeys(h.place.innermost for h, _ in found)),
@@ -367,7 +367,7 @@ def runpath_of_build_machine(shipped: Shipped) -> Iterator[Problem]:
 
 _WRONG_FOLDERS = {
     "current": (
-        "{folder!r}, so the loader searches the folder in which a program is started",
+        "{folder!r}, so the loader searches the current folder of each program",
         Verdict.UNDOCUMENTED,
     ),
     "anybody": (
@@ -453,8 +453,8 @@ def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
         needed = f", and {users[0]} needs that copy" if users else ""
         yield Problem(
             Verdict.OK if not users else Verdict.FAIL if "-" in name else Verdict.UNKNOWN,
-            f"{file} is a copy of the build machine's driver library{needed}: it works only with a "
-            "kernel driver of its own version",
+            f"{file} is a copy of the build machine's driver library{needed}: the copy works only "
+            "with a kernel driver of its own version",
             evidence=file,
             subject="library of the driver",
         )
@@ -512,7 +512,7 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
             f"it is for CUDA {major} ({text}), whose drivers begin at {least}",
             remedy=f'promise this driver: driver = "{driver}" under [tool.ltocompat.promise]. Or '
-            "build it so that older drivers load it, as the rule says",
+            f"build it so that older drivers load it: ltocompat explain {rules[0]}",
             subject="SASS",
             asked=tuple(f"{arch} driver {driver}" for arch in archs),
         )

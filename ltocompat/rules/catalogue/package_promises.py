@@ -57,7 +57,7 @@ def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Proble
             Verdict.FAIL,
             f"{title} for {', '.join(map(str, missing))} is promised, but {shipped.package} has "
             + (f"{title} only for {has}" if there else f"no {title}"),
-            "compile for them, or write "
+            "compile for these architectures, or write "
             f"{kind} = {json.dumps([str(arch) for arch in promised if arch in there])}",
             f"{kind} in {promise.source}",
             subject=title,
@@ -104,7 +104,7 @@ def driver_problems(
         yield Problem(
             Verdict.OK,
             f"{says}, but on GPUs for which there is only PTX, {ptx} is needed",
-            "compile SASS for them, or PTX with an older toolkit",
+            "compile SASS for these GPUs, or PTX with an older toolkit",
             where,
             subject="driver of PTX",
             asked=(f"driver {ptx}",),
@@ -349,7 +349,7 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
                 Verdict.FAIL if least else Verdict.UNDOCUMENTED,
                 f"the metadata allow {listed}, but {package.name} has no code for "
                 f"{'it' if len(missing) == 1 else 'them'} (error 209)",
-                "compile for them, or write the lines of ltocompat require --for "
+                "compile for these GPUs, or write the lines of ltocompat require --for "
                 f"{package.kind.metadata}",
                 declared.source,
                 subject="GPUs",

@@ -40,8 +40,8 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
             _driver_for(image.isa),
             _described(image),
             remedy=f"ship SASS for {image_helpers.real(subject.gpu)}, or compile the PTX with the "
-            "driver's toolkit, or turn it into a cubin without the driver (nvJitLink, "
-            "nvPTXCompiler, NVRTC with an sm_ architecture)",
+            "driver's toolkit. Or compile a cubin without the driver (nvJitLink, nvPTXCompiler, "
+            "NVRTC with an sm_ architecture)",
             evidence=_version_evidence(image),
             doubt=_doubt(image),
         )
@@ -145,7 +145,7 @@ def ptx_only(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.JIT),
             "PTX alone",
-            f"there is no SASS for {gpu}, so the driver compiles the PTX when it loads it",
+            f"there is no SASS for {gpu}, so the driver compiles the PTX at load",
             remedy=f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
         )
 
@@ -170,7 +170,7 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
         "future ones, no kernel starts (error 209)",
         remedy="if future GPUs have to work, add PTX: "
         f"-gencode arch=compute_{newest.number},code=compute_{newest.number}",
-        headline=f"no PTX in it: no code for GPUs after {newest}",
+        headline=f"no PTX: no code for GPUs after {newest}",
         **artifact_code.counted(groups),
         subject=WHOLE_ARTIFACT,
     )
@@ -217,9 +217,9 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(verdict),
                 _described(image),
-                f"it uses {image_helpers.listed(names)}, which it doesn't define: {error} "
+                f"it uses {image_helpers.listed(names)} without a definition: {error} "
                 "with lazy and with eager loading",
-                short=f"it uses {image_helpers.listed(names)}, which it doesn't define",
+                short=f"it uses {image_helpers.listed(names)} without a definition",
             )
 
 
@@ -256,8 +256,8 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.FAIL),
             f"{image} for {subject.gpu.arch}",
-            remedy="use nvJitLink 13.0 or newer, or leave the PTX with a suffix out, or link for "
-            f"sm_{image.arch.number}{image.arch.suffix}",
+            remedy=f"use nvJitLink 13.0 or newer, or link for sm_{image.arch.number}"
+            f"{image.arch.suffix}. Or leave out the PTX with a suffix",
         )
 
 

@@ -26,7 +26,7 @@ def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, _: Route) -> str | None
     mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
     if mine // 10 == number // 10 and mine <= number:
         return None
-    return f"runs on compute capability {mine // 10}.{mine % 10} or a higher {mine // 10}.x"
+    return f"runs only on compute capability {mine // 10}.{mine % 10} or a higher {mine // 10}.x"
 
 
 _AMPERE = 8
@@ -102,7 +102,7 @@ def sass_for_one_gpu_loaded_by_others(subject: Subject) -> Iterator[Requirement]
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"SASS {image.arch}{_in_entry(image)} on {image_helpers.real(subject.gpu)}",
-                f"the driver picks its entry, but its cubin is only for {image.arch} (error 209)",
+                f"the driver picks the entry, but its cubin is only for {image.arch} (error 209)",
                 remedy=f"add SASS for {image_helpers.real(subject.gpu)} itself",
                 evidence="suffix of the entry, and of the cubin in it (.nv.compat, notes, e_flags)",
             )
@@ -122,7 +122,7 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if makers.only_cuda_13_writes(image):
             yield Requirement(
-                at_least(floors.driver("generation-2-driver")), "SASS in the form of CUDA 13"
+                at_least(floors.driver("generation-2-driver")), "SASS in the format of CUDA 13"
             )
 
 
@@ -152,8 +152,8 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         names = image_helpers.listed(symbols.needed_by_kernels)
         text = (
             f"its kernels call {names}, which it doesn't define: eager loading fails at once with "
-            "error 500 (named symbol not found), lazy loading (the default since CUDA 12.2) at "
-            "cuFuncLoad of such a kernel"
+            "error 500 (named symbol not found), lazy loading (the default since CUDA 12.2) fails "
+            "at cuFuncLoad of such a kernel"
         )
         return Verdict.FAIL, text, "; its symbols and relocations"
     if symbols.undefined:
@@ -162,8 +162,8 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
         return Verdict.UNKNOWN, text, "; its symbols and relocations"
     if image.has_kernels is False:
         text = (
-            "without kernels, lazy loading (the default since CUDA 12.2) accepts it, but eager "
-            "loading may refuse it (error 200)"
+            "eager loading may refuse it, since it has no kernels (error 200); lazy loading (the "
+            "default since CUDA 12.2) accepts it"
         )
         return Verdict.UNKNOWN, text, "; its symbols"
     text = (
@@ -190,9 +190,9 @@ def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
         return
     yield Problem(
         Verdict.OK,
-        f"all of it is for sm_{number}, nvcc's default without -arch: on newer GPUs the driver "
-        "compiles its PTX when it loads it, and the code can't use newer instructions",
-        headline=f"all of it is for sm_{number}, as if -arch was forgotten",
+        f"all code is for sm_{number}, nvcc's default without -arch: on newer GPUs, the driver "
+        "compiles the PTX at load, and the code can't use newer instructions",
+        headline=f"all code is for sm_{number}, as if -arch was forgotten",
         level=Level.WARNING if number == min(_DEFAULTS) else Level.NOTE,
         **artifact_code.counted(groups),
         subject=WHOLE_ARTIFACT,

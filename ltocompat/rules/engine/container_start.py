@@ -59,13 +59,13 @@ def _condition(name: str, text: str, result: Result, summary: ArtifactSummary) -
     asks = f"on driver {driver.text}: {name} requires {text.split(' ', 1)[0]}"
     message = f"the container doesn't start {asks}"
     if met is None:
-        brand = ", or GPUs of some brand" if _BRAND.search(text) else ""
-        message = f"it is not known whether the container starts {asks}{brand}"
+        brand = ", or GPUs of certain brands" if _BRAND.search(text) else ""
+        message = f"it is unknown whether the container starts {asks}{brand}"
     least = None
     with suppress(ValueError):  # it can't be read
         least = least_admitted([condition for _, condition in summary.starts_on])
     older = least is not None and max(driver.values) < least
-    update = f"update the driver to {least} or newer" if older else "take another image"
+    update = f"update the driver to {least} or newer" if older else "use another image"
     runs = result.verdict <= Verdict.JIT and not result.not_judged
     hidden = "; the code would run there: docker run -e NVIDIA_DISABLE_REQUIRE=1"
     return finding_by_engine(
@@ -115,8 +115,8 @@ def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
     machine = _MACHINES.get(platform, "")
     if not machine or machine == target.system.machine or "os" not in dict(target.sources):
         return None
-    message = f"the image is for {platform}, and the target is {target.system.machine}: no program "
-    message += "of it starts (exec format error)"
+    message = f"the image is for {platform}, and the target is {target.system.machine}: none of "
+    message += "its programs starts (exec format error)"
     return finding_by_engine(
         CONTAINER_REFUSED,
         Verdict.OK if result.path.endswith(f":{platform}") else Verdict.FAIL,
@@ -124,7 +124,7 @@ def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
         evidence=f"platform {summary.platform}",
         headline=message,
         subject=WHOLE_ARTIFACT,
-        remedy=f"build or pull it for {_NAMES[target.system.machine]} (docker pull --platform)",
+        remedy=f"use an image for {_NAMES[target.system.machine]} (docker pull --platform)",
     )
 
 
@@ -171,7 +171,7 @@ def _driver_in_front(result: Result, summary: ArtifactSummary) -> Finding | None
         "GeForce (error 804)"
     )
     remedy = f"remove {folder} from LD_LIBRARY_PATH and ld.so.conf.d"
-    fix = f"{remedy}, or name the driver" if driver is None else remedy
+    fix = f"{remedy}, or name the driver in the target" if driver is None else remedy
     return _of_libcuda(message, summary.in_front, remedy=fix)
 
 

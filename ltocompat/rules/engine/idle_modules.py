@@ -244,9 +244,9 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
         hollow = has_empty_kernels(group_verdict)
         is_told = hollow or not group_verdict.group.signature.registered
         if is_told and reason and reason.verdict > Verdict.JIT:
-            what = "with only empty kernels" if hollow else "without kernels"
+            what = "only empty kernels" if hollow else "no kernels"
             yield _note(
-                f"{what}, and it would not load by itself: {reason.message}", [group_verdict]
+                f"it has {what}, and would not load by itself: {reason.message}", [group_verdict]
             )
 
 

@@ -251,7 +251,7 @@ class _Part(Struct, frozen=True):
 
 
 _INSIDE = "in the image"
-_WITHOUT_LTO = "link without -lto, to use the SASS and PTX next to it (lto=off in the target)"
+_WITHOUT_LTO = "link without -lto to use the SASS and PTX instead (lto=off in the target)"
 
 
 def _on_gpu(

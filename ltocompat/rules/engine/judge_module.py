@@ -172,7 +172,7 @@ def _refused(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> M
     foreseen = tried.refused_for_age and any(each.is_condition for each in judged.findings)
     if by_rules is Verdict.UNKNOWN or foreseen:
         return _add(_settled(judged, tried), tried, TRIAL_REFUSED, Verdict.FAIL, message)
-    message = f"by the rules it is {by_rules}, but {message}"
+    message = f"the rules say {by_rules}, but {message}"
     return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
 
 
