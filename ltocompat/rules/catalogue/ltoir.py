@@ -39,7 +39,7 @@ from ltocompat.rules.selection import SelectionFailure, same_arch
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
-_ACROSS_MAJORS = "or also ship PTX or relocatable SASS (both link across majors)"
+_ACROSS_MAJORS = "or ship PTX or relocatable SASS with it: these link across majors"
 
 
 @rule("LTO-01")
