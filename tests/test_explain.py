@@ -1301,7 +1301,7 @@ NOT_OURS = {
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry"),
     *("lspci", "uv", "nm", "dpkg", "nvaccelinfo", "mix", "cargo", "dotnet", "mvn", "npm", "go"),
-    *("Rscript", "spack", "which", "podman", "nvidia-ctk"),
+    *("Rscript", "spack", "which", "podman", "nvidia-ctk", "zypper", "ffmpeg", "gst-inspect-1.0"),
 }
 
 

@@ -262,7 +262,7 @@ DISTRIBUTIONS = {
 OF_ANOTHER_SYSTEM = (
     r"[Uu]buntu|[Dd]ebian|\bapt\b|apt-get|dpkg|Mint|Pop!|[Nn]ix|[Ww]indows|WSL|Jetson|[Ff]edora|CentOS"
     r"|Red Hat|RHEL|pacman|Arch\b|arch\d|Manjaro|PKGBUILD|dkms|[Rr]ocky|Alma|\.(?:el|fc)\d|dnf|yum"
-    r"|zypper|SUSE|macOS|\.dll|Colab|[Kk]aggle|[A-Z]:\\|-zen\d|mhwd|pamac"
+    r"|zypper|No provider of|SUSE|macOS|\.dll|Colab|[Kk]aggle|[A-Z]:\\|-zen\d|mhwd|pamac"
 )
 MANAGERS = (
     r"\b(?:sudo |RUN |&& )(apt|dnf|yum|zypper|pacman)(?:-get)?\b|\b(?:(apt)-get install|(ubuntu)-)"
