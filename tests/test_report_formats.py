@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(capsys: Captured)
     assert run(["inspect", PTX, "--format", "json=gone/x.json"]) == 3
     captured = capsys.readouterr()
     assert captured.err == (
-        "ltocompat: 'gone/x.json' can't be written (No such file or directory); name a file that "
-        "can be\n"
+        "ltocompat: 'gone/x.json' can't be written (No such file or directory); name a writable "
+        "file\n"
     )
     assert captured.out == ""

@@ -20,12 +20,12 @@ from ltocompat.scan.walk import ScanSettings, batches_of_view
 
 
 def foretold(path: str, kept: Kept, settings: ScanSettings) -> int | None:
-    """Return the bytes that go from a path; None if ``slim`` refuses it.
+    """Return the bytes that ``slim`` removes from a path; None if ``slim`` refuses it.
 
     Args:
         path: a file, package or folder.
-        kept: what stays.
-        settings: how to read it.
+        kept: the images to keep.
+        settings: settings for reading it.
     """
     tally, settings = CodeTally(), replace(settings, progress=None)  # which told of one reading
 

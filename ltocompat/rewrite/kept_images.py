@@ -26,14 +26,14 @@ Reasons = tuple[RemovalReason | None, ...]
 
 
 class Kept(Struct, frozen=True):
-    """What is kept; without GPUs and architectures all that some GPU takes.
+    """The images to keep; without GPUs and architectures, all images that some GPU uses.
 
     Attributes:
         gpus: capabilities of GPUs: 90 for 9.0.
         archs: images that are kept by their own architecture.
-        ptx: what GPUs to come compile is kept, too.
-        dead: images that no GPU takes go.
-        copies: second copies go.
+        ptx: True to keep PTX for future GPUs, too.
+        dead: True to remove images that no GPU uses.
+        copies: True to remove second copies.
     """
 
     gpus: tuple[int, ...] = ()
@@ -44,18 +44,18 @@ class Kept(Struct, frozen=True):
 
     @property
     def everything(self) -> bool:
-        """Return whether no GPU is given up."""
+        """Return whether it keeps all GPUs."""
         return not self.gpus and not self.archs and self.ptx
 
 
 def reasons(module: ModuleSignature, *, kept: Kept, machine: str | None, linked: bool) -> Reasons:
-    """Return why each image goes; at least one has to stay, which the caller sees to.
+    """Return the reason for removing each image; the caller makes sure that at least one stays.
 
     Args:
         module: the module.
-        kept: what is kept.
-        machine: the CPU that its library is for; None if nothing tells.
-        linked: a linker is done with its library.
+        kept: the images to keep.
+        machine: the CPU that its library is for; None if unknown.
+        linked: True if its library is a linked file.
     """
     loaded = is_loaded(module, linked=linked)
     found: list[RemovalReason | None] = [None] * len(module.images)
@@ -82,17 +82,17 @@ def reasons(module: ModuleSignature, *, kept: Kept, machine: str | None, linked:
 
 
 def gpus_of(texts: Iterable[str]) -> list[Gpu]:
-    """Return the GPUs that are named: ``h100+l4``.
+    """Return the named GPUs: ``h100+l4``.
 
     Raises:
-        UsageError: a name means no GPU.
+        UsageError: a name is not the name of a GPU.
     """
     names = "+".join(texts).replace(",", "+").split("+")
     return [gpu for name in names if name for gpu in gpus_named(name, System(), None)]
 
 
 def is_loaded(module: ModuleSignature, *, linked: bool) -> bool:
-    """Return whether a driver loads the module as it is: no device link is to use it first."""
+    """Return whether a driver loads the module as it is, without a device link."""
     waiting = not linked and any(image.prelinked for image in module.images)
     return loaded_as_it_is(module) and not waiting
 
@@ -132,7 +132,7 @@ def _first_of_equals(images: Sequence[ImageSignature]) -> set[int]:
 
 
 def served(module: ModuleSignature, reasons_: Reasons) -> dict[int, tuple[bool, bool]]:
-    """GPUs that a module serves worse without what goes: (nothing is left, PTX is compiled)."""
+    """Return GPUs that lose code by the removal: (GPUs without code, GPUs that compile PTX)."""
     pairs = zip(module.images, reasons_, strict=True)
     rest = tuple(image for image, reason in pairs if reason is None)
     after = ModuleSignature(rest, module.registered)

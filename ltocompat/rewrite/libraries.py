@@ -35,16 +35,16 @@ Rewrite = Callable[[ByteView, Location, BinaryIO], bool]
 
 
 class Libraries:
-    """Libraries of one package that are written anew.
+    """Rewrites the libraries of one package.
 
     Args:
         rewrite: writes one of them.
-        scratch: an empty folder for what is new.
-        limits: what reading the package may cost; each library has its own time.
-        sums: a list in it has the SHA-256 of files.
+        scratch: an empty folder for new files.
+        limits: bounds for reading the package; each library has its own time.
+        sums: True if a list in the package has the SHA-256 of files.
 
     Attributes:
-        count: how many of them became others.
+        count: number of changed libraries.
     """
 
     def __init__(self, rewrite: Rewrite, scratch: str, limits: Limits, *, sums: bool) -> None:
@@ -54,7 +54,7 @@ class Libraries:
         self._digests: dict[bytes, bytes] = {}
 
     def rewritten(self, old: BinaryIO, place: Location) -> str | None:
-        """The path of the new content of a library; None if it stays, or is none."""
+        """Return the path of a library's new content; None if it is unchanged or no library."""
         view = ByteView(FileSource(old.fileno()))
         if not _may_be_rewritten(view):
             return None
@@ -71,7 +71,7 @@ class Libraries:
     def of_zip(
         self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: Location
     ) -> str | None:
-        """The path of a member's new content; None if it stays as it is."""
+        """Return the path of a member's new content; None if it is unchanged."""
         self._budget.check_unpacked(info.compress_size, info.file_size)
         self._budget.check_room(info.file_size)
         with open(os.path.join(self._scratch, "old"), "w+b") as old:
@@ -83,7 +83,7 @@ class Libraries:
             return self.rewritten(old, place)
 
     def of_folder(self, folder: str) -> tuple[dict[str, Content], int]:
-        """New contents of files, and of lists of files that have their sums; bytes of all files."""
+        """Return new contents of files and of checksum lists, and the bytes of all files."""
         changed: dict[str, Content] = {}
         found = (os.path.join(top, name) for top, _, names in os.walk(folder) for name in names)
         files = [
@@ -112,9 +112,9 @@ class Libraries:
         return changed, sum(map(os.path.getsize, files))
 
     def of_archive(self, view: ByteView, place: Location) -> str | None:
-        """The path of a packed archive with new contents of its libraries; None if it stays.
+        """Return the path of a packed archive with new libraries; None if it is unchanged.
 
-        They keep their lengths, as sums of them do in the list of a conda package, so that no
+        Libraries and their checksums in a conda package's list keep their lengths, so that no
         header of the archive changes.
         """
         packing, tar = packing_of(view), self._new_path()

@@ -44,11 +44,11 @@ _PACKED_KINDS = (1, 2)  # PTX and SASS; LTO-IR is scrambled once it is packed
 
 
 class Packing(Struct, frozen=True):
-    """How code is packed anew.
+    """The options for compressing code again.
 
     Attributes:
-        level: of Zstandard, 1 to 19; NVIDIA's ``size`` is 19, its ``balance`` 5.
-        all: also what is LZ4 or not packed, which older drivers read (rule FB-01).
+        level: the level of Zstandard, 1 to 19; NVIDIA's ``size`` is 19, its ``balance`` 5.
+        all: True to also compress LZ4 and uncompressed code, which older drivers read (rule FB-01).
     """
 
     level: int
@@ -67,29 +67,29 @@ def _frame(data: bytes, level: int) -> _Frame:
 
 
 class Packer:
-    """Packs code on all cores."""
+    """Compresses code on all cores."""
 
     def __init__(self, packing: Packing) -> None:
         self._packing = packing
         self._pool = ThreadPoolExecutor(os.cpu_count())
 
     def packs(self, image: StoredImage) -> bool:
-        """Return whether an image is packed anew."""
+        """Return whether an image is compressed again."""
         fits = self._packing.all or image.entry.compression is Compression.ZSTD
         return fits and image.entry.kind_number in _PACKED_KINDS
 
     def frame(self, image: StoredImage) -> Future[_Frame]:
-        """The frame of an image, as it will be."""
+        """Return the new frame of an image."""
         return self._pool.submit(_frame, image.payload.decode(), self._packing.level)
 
     def sampled(self, image: StoredImage) -> int:
-        """Pack the beginning of an image; return the bytes that all cores pack in that time."""
+        """Compress the beginning of an image; return the bytes for all cores in that time."""
         data = image.payload.decode()[:MIB]
         _frame(data, self._packing.level)
         return len(data) * (os.cpu_count() or 1)
 
     def close(self) -> None:
-        """Give up what is not packed yet."""
+        """Cancel all pending compression."""
         self._pool.shutdown(cancel_futures=True)
 
 
@@ -111,12 +111,12 @@ class _Rewritten(Struct):
 
     @property
     def end(self) -> int:
-        """Offset behind it in the file."""
+        """Offset of its end in the file."""
         return self.view.start + self.view.size
 
     @property
     def decoded(self) -> int:
-        """Bytes that are packed for it."""
+        """Its bytes to compress."""
         return sum(_decoded(image) for _, image in self.parts if image)
 
 
@@ -125,15 +125,15 @@ def _decoded(image: StoredImage) -> int:
 
 
 class LibraryRewriter:
-    """Rewrites one file that is read in batches, and holds the result against it.
+    """Rewrites one file that is read in batches, and compares the result with it.
 
     Args:
         view: the file.
-        file: an empty file, to which the new one is written.
-        kept: what stays.
-        packer: packs what stays; None: it stays packed as it is.
-        tally: gets what becomes of it.
-        progress: called with bytes that are packed, and those that will be.
+        file: an empty file for the new one.
+        kept: the images to keep.
+        packer: compresses kept images; None: they keep their compression.
+        tally: gets the changes.
+        progress: called with the bytes that are compressed, and all bytes to compress.
         members: names of archive members that lead to the file.
     """
 
@@ -163,7 +163,7 @@ class LibraryRewriter:
         self._checksum_at = None if host is None else host.checksum_at
 
     def written(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Pass the batches of the file on, and write it anew as they come."""
+        """Yield the batches of the file, and write the new file at the same time."""
         for batch in batches:
             self.take(batch)
             yield batch
@@ -183,7 +183,7 @@ class LibraryRewriter:
         return bool(self._regions)
 
     def take(self, batch: Batch) -> None:
-        """Plan what becomes of a batch, which the tally tells."""
+        """Plan the changes of a batch, and tally them."""
         for stored, module in batch.modules:
             self._take(stored, module)
         for record in batch.records:
@@ -311,7 +311,7 @@ class LibraryRewriter:
         self._file.writelines(chunks(self._view, self._position, offset))
 
     def proved(self, new: ByteView, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Pass the batches of the new file on, once all that it keeps is what it was.
+        """Yield the batches of the new file after a check that all kept images are unchanged.
 
         Raises:
             LtocompatError: something differs, which is a bug of this tool.

@@ -26,16 +26,15 @@ P = TypeVar("P", Problem, Finding)
 def plan(
     shipped: Shipped, found: tuple[Problem, ...], rules: Sequence[str] = ()
 ) -> tuple[Shipped, list[Mended]]:
-    """Return a wheel as it is to be, without problems and without new ones.
+    """Return the repaired wheel, without problems that a change can fix and without new ones.
 
     Args:
-        shipped: the wheel as it is.
+        shipped: the old wheel.
         found: its problems.
-        rules: IDs of the rules whose problems are cured; empty for all.
+        rules: IDs of the rules whose problems are fixed; empty for all.
 
     Returns:
-        The wheel, and each problem for which a change is known; of one whose metadata can't be
-        read, none is.
+        The wheel, and each problem for which a change is known; none if its metadata can't be read.
     """
     mended: list[Mended] = []
     sound = shipped.package.kind is Kind.WHEEL and not shipped.package.problems
@@ -82,18 +81,18 @@ def _excluded(shipped: Shipped) -> set[str]:
 
 
 def key_of(found: Problem | Finding | Mended) -> tuple[str, str]:
-    """Return the rule of a problem or finding, and what it is about."""
+    """Return the rule and the subject of a problem or finding."""
     return found.rule, found.subject or subject_of(found.message)
 
 
 def new_problems(before: Iterable[P], after: Iterable[P]) -> list[P]:
-    """Return the problems that were not there before, or have a worse verdict now."""
+    """Return the problems that are new, or have a worse verdict now."""
     worst = {key_of(found): found.verdict for found in sorted(before, key=lambda p: p.verdict)}
     return [each for each in after if each.verdict > worst.get(key_of(each), -1)]
 
 
 def mended_by(shipped: Shipped, mend: Mend) -> Shipped:
-    """Return a wheel after a change, as rules look at it."""
+    """Return a wheel after a change, as rules see it."""
     package = shipped.package
     if mend.requires:
         lines = tuple(_mended_lines(package.requires_dist, mend))

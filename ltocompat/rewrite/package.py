@@ -41,8 +41,8 @@ class Written(Struct, frozen=True):
     """What was written.
 
     Attributes:
-        path: where it lies.
-        size: bytes of what was named; of a folder, of the files in it.
+        path: the path.
+        size: bytes before the change; for a folder, the bytes of its files.
         new_size: bytes after the change.
         files: libraries that were changed.
         void: signatures that were left out.
@@ -56,25 +56,25 @@ class Written(Struct, frozen=True):
 
 
 def is_packed(path: str) -> bool:
-    """Return whether a file is packed as a whole, so that zeros in it take nothing."""
+    """Return whether a file is compressed as a whole, so that zeros in it take no space."""
     return zipfile.is_zipfile(path) or path.endswith(".tar.bz2")
 
 
 def written(
     path: str, target: str, rewrite: Rewrite, build: str | None, settings: ScanSettings
 ) -> AbstractContextManager[Written]:
-    """Write a path anew, which gets its name once the ``with`` statement ends well.
+    """Rewrite a path; the result gets its name once the ``with`` statement succeeds.
 
     Args:
         path: a file, a wheel or another zip, a conda package, or a folder.
-        target: path of the new one, where nothing lies yet.
+        target: path of the result, which must not exist.
         rewrite: writes the libraries.
-        build: number of the build that a wheel gets, in its name too; None for none.
-        settings: how to read it, and what is told of writing it.
+        build: the build number for a wheel, also in its name; None for none.
+        settings: settings for reading it, with the progress of writing.
 
     Raises:
-        UnreadableInput: it can't be read, or is of no kind that is written here.
-        LtocompatError: the target lies there already, or can't be written.
+        UnreadableInput: it can't be read, or is of a kind that can't be written.
+        LtocompatError: the target exists, or can't be written.
     """
     if os.path.isdir(path):
         return _folder(path, target, rewrite)
@@ -202,16 +202,16 @@ def _folder(path: str, target: str, rewrite: Rewrite) -> Iterator[Written]:
 
 @contextmanager
 def written_in_place(path: str, backup: str, rewrite: Rewrite) -> Iterator[Written]:
-    """Replace files of a folder, once the ``with`` statement ends well.
+    """Replace files of a folder once the ``with`` statement succeeds.
 
     Args:
         path: the folder, such as an environment.
-        backup: a new folder that gets the original files, where any is replaced: all of them
-            before the first is.
+        backup: a new folder for the original files; all of them are copied before the first is
+            replaced.
         rewrite: writes the libraries.
 
     Raises:
-        LtocompatError: the backup lies there already, or something can't be written.
+        LtocompatError: the backup exists, or something can't be written.
     """
     with _rewritten(path, backup, rewrite) as (changed, found, new):
         yield found

@@ -33,19 +33,19 @@ _SIGNATURES = (".jws", ".p7s")  # behind the name of the RECORD
 def new_wheel(
     source: str, target: str, replaced: Mapping[str, Content], report: Report = lambda *_: None
 ) -> Iterator[BinaryIO]:
-    """Write a wheel, which gets its name once the ``with`` statement ends well.
+    """Write a wheel, which gets its name once the ``with`` statement succeeds.
 
-    Lines of RECORD are renewed for members that are replaced, and signatures of the old RECORD are
-    left out (``signatures``). Members keep their order, dates, modes and compression.
+    RECORD gets new lines for replaced members, and signatures of the old RECORD are left out
+    (``signatures``). Members keep their order, dates, modes and compression.
 
     Args:
         source: path of the wheel, which is not changed.
-        target: path of the new one, where nothing lies yet.
-        replaced: names of members, METADATA and WHEEL among them, to their new contents.
-        report: called as members are packed.
+        target: path of the new wheel, which must not exist.
+        replaced: names of members, including METADATA and WHEEL -> their new contents.
+        report: called while members are compressed.
 
     Yields:
-        The written file, open and without a name, in which the result can be checked.
+        The written file, open and unnamed, for a check of the result.
 
     Raises:
         UnreadableInput: the source is not a wheel, or is broken.
@@ -80,7 +80,7 @@ def record_name(archive: zipfile.ZipFile) -> str:
 
 
 def signatures(archive: zipfile.ZipFile) -> tuple[str, ...]:
-    """Return the names of signatures, which are void once the RECORD is another."""
+    """Return the names of signatures, which a new RECORD invalidates."""
     names = [record_name(archive) + end for end in _SIGNATURES]
     return tuple(name for name in names if name in archive.NameToInfo)
 
@@ -88,9 +88,9 @@ def signatures(archive: zipfile.ZipFile) -> tuple[str, ...]:
 def renewed_record(
     old: bytes, replaced: Mapping[str, Content], gone: Collection[str] = ()
 ) -> bytes:
-    """Return a RECORD with new lines for what is replaced.
+    """Return a RECORD with new lines for replaced members.
 
-    Others stay as they are: the bytes do too, and a line that was wrong, or missing, still is.
+    Other lines stay unchanged, including wrong ones.
     """
     new = {name: _hashed(content) for name, content in replaced.items()}
     text = io.StringIO(old.decode("utf-8", "surrogateescape"), newline="")

@@ -35,14 +35,14 @@ _SECONDS = 300.0  # patchelf writes 1 GB in some seconds
 
 
 class WheelEdits(Struct, frozen=True):
-    """Edits that make one wheel of another.
+    """The edits that turn one wheel into another.
 
     Attributes:
         path: the wheel.
-        name: the file name of the new one.
-        texts: members that are texts, with what they have and are to have.
-        runpaths: members that are libraries or programs, likewise.
-        signatures: members that are void afterwards, and left out.
+        name: the file name of the new wheel.
+        texts: text members, with their old and new contents.
+        runpaths: members that are libraries or programs, with their old and new RUNPATHs.
+        signatures: members that become void and are left out.
     """
 
     path: str
@@ -60,11 +60,11 @@ class WheelEdits(Struct, frozen=True):
             yield from _diff(f"RUNPATH of {name}", before, after)
 
     def contents(self, folder: str, budget: Budget) -> dict[str, Content]:
-        """Return the new contents of members; those of libraries are files in a folder.
+        """Return the new contents of members; new libraries are files in a folder.
 
         Args:
             folder: an empty folder.
-            budget: what reading the wheel may cost.
+            budget: the budget for reading the wheel.
 
         Raises:
             Missing: patchelf is not installed.
@@ -81,11 +81,11 @@ class WheelEdits(Struct, frozen=True):
 
 
 def edits_between(old: Shipped, new: Shipped, budget: Budget) -> WheelEdits:
-    """Return the edits that make a wheel what it is to be.
+    """Return the edits from an old wheel to a new one.
 
     Args:
-        old: the wheel, as rules look at it.
-        new: what it is to be.
+        old: the wheel, as rules see it.
+        new: the wanted wheel.
         budget: bounds for reading it.
 
     Raises:
@@ -135,9 +135,9 @@ def _diff(name: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def with_fields(data: bytes, key: str, values: Sequence[str]) -> bytes:
-    """Return METADATA or WHEEL with these fields of a name, and all others as they are.
+    """Return METADATA or WHEEL with new fields of one name, and all others unchanged.
 
-    A field whose value stays keeps its bytes; new ones come behind the last of the old ones.
+    A field with an unchanged value keeps its bytes; new fields follow the last old one.
     """
     end = _END.search(data)
     head, rest = (data[: end.start()], data[end.start() :]) if end else (data.rstrip() + b"\n", b"")
@@ -158,10 +158,10 @@ def with_fields(data: bytes, key: str, values: Sequence[str]) -> bytes:
 
 
 def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
-    """Return a wheel's file name and its WHEEL with a build number, in place of one it may have.
+    """Return a wheel's file name and its WHEEL with a new build number.
 
     Raises:
-        UsageError: no installer takes such a number, or the name is none of a wheel.
+        UsageError: no installer accepts such a number, or the name is not a wheel's name.
     """
     parts = filename.split("-")
     if not _BUILD.fullmatch(build):
@@ -174,18 +174,18 @@ def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
 
 
 def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:
-    """Give a library another DT_RUNPATH where it has one, else another DT_RPATH.
+    """Give a library a new DT_RUNPATH if it has one, else a new DT_RPATH.
 
-    A new DT_RUNPATH would end what it has of DT_RPATH of those that load it (ld.so(8)).
+    An additional DT_RUNPATH would disable the DT_RPATH of its loading files (ld.so(8)).
 
     Args:
         path: the library.
-        runpath: the folders that its loader is to look into.
+        runpath: the folders for its loader.
         name: its name, for sentences.
 
     Raises:
-        Missing: patchelf is not here.
-        LtocompatError: it refuses the file, or takes too long.
+        Missing: patchelf is not installed.
+        LtocompatError: patchelf refuses the file, or takes too long.
     """
     with open(path, "rb") as file:
         tables = read_tables(ByteView(FileSource(file.fileno())), Budget())

@@ -40,7 +40,7 @@ def opened_zip(path: str) -> zipfile.ZipFile:
     """Open an archive to read it.
 
     Raises:
-        UnreadableInput: it is none, is broken, or has two members of one name.
+        UnreadableInput: it is not an archive, is damaged, or has two members with one name.
     """
     with ExitStack() as stack:
         with readable(repr(path), OSError, Malformed, *BROKEN):
@@ -75,10 +75,10 @@ def write_zip(
     left_out: Collection[str] = (),
     report: Report = lambda *_: None,
 ) -> None:
-    """Write the members of ``source``, in their order, into a file that is open and empty.
+    """Write the members of ``source``, in their order, into an open empty file.
 
     A replaced member keeps its place, date, mode and method of compression; the same input gives
-    the same bytes. Packed bytes of the others are not decoded.
+    the same bytes. Compressed bytes of other members are copied.
 
     Raises:
         UnreadableInput: a member of the source does not lie where its directory says.

@@ -65,7 +65,7 @@ class ReadOptions(Struct, frozen=True):
     Attributes:
         kernels: the names of all kernels.
         hashes: the SHA-256 of the decoded bytes.
-        any_kernel: of PTX the first kernel alone: for a verdict it is enough that there is one.
+        any_kernel: only the first kernel of PTX, which is enough for a verdict.
     """
 
     kernels: bool = False
@@ -74,10 +74,10 @@ class ReadOptions(Struct, frozen=True):
 
 
 def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, list[Skipped]]:
-    """The module with all its images, and those among them whose bytes can't be read.
+    """Return the module with all its images, and a ``Skipped`` for each unreadable image.
 
-    Once the time is used up, those that are left stand in it as their entry headers say, and in one
-    ``Skipped`` together: there may be a million.
+    Once the time is used up, the remaining images are described by their entry headers, with one
+    ``Skipped`` for all of them.
     """
     skipped: list[Skipped] = []
     rest, count = iter(module.images), len(module.images)
@@ -107,27 +107,27 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
 
 
 class Headers(Struct, frozen=True):
-    """Describes modules by their headers, and as far as ``detail`` asks."""
+    """Describes modules by their headers, and by further bytes if ``detail`` requires it."""
 
     detail: ReadOptions
 
     def fresh(self) -> Headers:
-        """Return this describer, which remembers nothing."""
+        """Return this describer, which has no state."""
         return self
 
     def describe(self, stored: StoredModule) -> tuple[Module, Sequence[Skipped]]:
-        """A module, and which of its images can't be read."""
+        """Return a module, and its unreadable images."""
         return describe_module(stored, self.detail)
 
     def finish(self, described: Module) -> Module:
-        """Return the module, which does not depend on those in front of it."""
+        """Return the module, which does not depend on earlier ones."""
         return described
 
 
 def describe(stored: StoredImage, detail: ReadOptions) -> tuple[Image, Skipped | None]:
-    """All that is said of one image.
+    """Return the description of one image.
 
-    Bytes that can't be read leave what the entry header says, and a ``Skipped`` with the reason.
+    For unreadable bytes, return the facts of the entry header, and a ``Skipped`` with the reason.
     """
     try:
         stored.payload.budget.check_time()
@@ -147,7 +147,7 @@ def _with_problems(image: Image, *problems: str) -> Image:
 
 
 def image_bytes(stored: StoredImage) -> bytes:
-    """The bytes of an image as a file of its own: decoded, and without the padding of its entry.
+    """Return the bytes of an image as a separate file: decoded, without the padding of its entry.
 
     Raises:
         Malformed: they can't be decoded.
@@ -164,10 +164,10 @@ def image_bytes(stored: StoredImage) -> bytes:
 
 
 def whole_cubin(stored: StoredImage) -> Cubin:
-    """A cubin of which all bytes are at hand.
+    """Return a cubin with all its bytes.
 
     Raises:
-        Malformed: they can't be decoded, or are none.
+        Malformed: they can't be decoded, or are not a cubin.
     """
     return Cubin.parse(_bytes_of(stored), stored.payload.budget, _cubin_size(stored))
 
@@ -177,7 +177,7 @@ def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...]
 
     Args:
         stored: the cubin.
-        first: the first of them is enough.
+        first: True if the first name is enough.
     """
     with suppress(Malformed):
         view, size = _bytes_of(stored), _cubin_size(stored)
@@ -191,7 +191,7 @@ _HOLLOW = 1.5  # times as large; in vLLM and DeepSpeed 1.8 and more
 
 
 def does_more_than_return(stored: StoredImage) -> bool:
-    """Return whether PTX or SASS has a kernel that surely does not only return."""
+    """Return whether PTX or SASS surely has a kernel that does more than return."""
     with suppress(Malformed):
         if stored.entry.kind is ImageKind.SASS:
             return any(size > _ONLY_RETURNS for _, size in whole_cubin(stored).kernel_sizes())
@@ -201,13 +201,13 @@ def does_more_than_return(stored: StoredImage) -> bool:
 
 
 def hollow_cubins(images: Sequence[StoredImage], numbers: Iterable[int]) -> list[int]:
-    """Find the cubins of a module whose kernels only return, beside a larger one.
+    """Find the cubins of a module whose kernels only return, next to a larger cubin.
 
-    One that is about as large as the largest has its code, so that nothing of it is decoded.
+    A cubin about as large as the largest surely has code, so it is not decoded.
 
     Args:
         images: all images of the module.
-        numbers: of those in question.
+        numbers: the numbers of the cubins in question.
     """
     cubins = [n for n in numbers if images[n].entry.kind is ImageKind.SASS]
     if not cubins or len(images) >= MANY:  # no compiler writes so many

@@ -16,7 +16,7 @@ from ltocompat.model.symbols import DeviceSymbols
 
 
 def of_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
-    """The symbols of PTX text, comments and all."""
+    """Return the symbols of PTX text with comments."""
     text = without_comments(data, budget)
     found = ptx_symbols.read(text, budget)
     absent = _sorted(found.bodiless)
@@ -45,7 +45,7 @@ def undefined_in_ptx(data: bytes, budget: Budget) -> DeviceSymbols:
 
 
 def of_cubin(cubin: Cubin) -> DeviceSymbols:
-    """The symbols of a cubin.
+    """Return the symbols of a cubin.
 
     Raises:
         Malformed: its tables do not fit into it.

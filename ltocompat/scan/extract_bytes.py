@@ -26,7 +26,7 @@ _SCRAMBLED = "scrambled by its vendor: kept in a fatbin of one entry, which nvJi
 
 
 class Cut(Struct, frozen=True):
-    """An image on its own.
+    """A separate image.
 
     Attributes:
         data: its bytes.
@@ -41,10 +41,10 @@ class Cut(Struct, frozen=True):
 
 
 def cut(stored: StoredImage) -> Cut:
-    """The image as a file of its own: decoded where that is possible.
+    """Return the image as a separate file, decoded if possible.
 
     Raises:
-        Malformed: its bytes can't be decoded, or nothing tells where it ends.
+        Malformed: its bytes can't be decoded, or its end is unknown.
     """
     if stored.entry.scrambled:
         if stored.entry_header is None:
@@ -57,7 +57,7 @@ def cut(stored: StoredImage) -> Cut:
 
 
 def images_at(place: Location, settings: walk.ScanSettings) -> Iterator[StoredImage | Skipped]:
-    """Every image at a place, as it is stored, while its file is open.
+    """Yield every image at a place as stored, while its file is open.
 
     Raises:
         UnreadableInput: the path can't be opened.

@@ -84,7 +84,7 @@ class ImageFilter(Struct, frozen=True):
         """Read the values of ``--kind``, ``--arch`` and ``--made-by``; commas separate values.
 
         Raises:
-            UsageError: a value has no meaning; the sentence names those that have one.
+            UsageError: a value is invalid; the sentence names the valid values.
         """
         return cls(
             frozenset(_kind(text) for text in _split(kinds)),

@@ -26,12 +26,12 @@ def tool_role(tool: str) -> Role:
 def ltoir_makers(
     versions: LtoIrVersions, *, linked: bool = False, keyless: bool = False
 ) -> tuple[Producer, ...]:
-    """The maker of an LTO-IR image.
+    """Return the producer of an LTO-IR image.
 
-    An exact minor release by its NVVM IR version where that can be read, else the set of releases
-    that write its container. nvJitLink stamps LTO-IR that it emits with its own release, whatever
-    went in: then the linker is named, and the origin stays unknown. A scrambled image doesn't show
-    which of both it is.
+    It is an exact minor release by the NVVM IR version if that is readable, else the set of
+    releases that write its container. nvJitLink stamps LTO-IR that it emits with its own release,
+    whatever its inputs are. The producer is then the linker, and the compiler stays unknown. A
+    scrambled image doesn't show whether a compiler or a linker made it.
     """
     if versions.nvvm_ir is None:
         return (_container_maker(versions.container),)
@@ -81,7 +81,7 @@ def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str)
 
 
 def ptx_makers(ptx: Ptx) -> tuple[Producer, ...]:
-    """The compiler that named itself in the comment of a PTX text; fatbins have it stripped."""
+    """Return the compiler named in a comment of a PTX text; PTX in fatbins has no comments."""
     if ptx.toolkit is not None:
         release = Release.parse(ptx.toolkit)
         return (Producer(Role.COMPILER, "NVVM", ptx.toolkit, (release,), "PTX comment"),)
@@ -98,7 +98,7 @@ def cubin_makers(
     *,
     header_toolkit: int | None,
 ) -> tuple[Producer, ...]:
-    """The makers of a cubin, oldest first.
+    """Return the producers of a cubin, oldest first.
 
     Args:
         tools: notes on tools (generation 2), newest first.

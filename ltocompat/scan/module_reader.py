@@ -36,14 +36,14 @@ ReadPlan = tuple[KernelsToCount, SymbolsToRead]
 
 
 class PartialModule(Struct, frozen=True):
-    """A module, read as far as it may decide something.
+    """A module, read as far as it may affect verdicts.
 
     Attributes:
-        picked: with the kernels of its picked images.
-        looked: also with those of images that it is asked about whether any of them has kernels;
-            None if nobody asks.
-        alike: those that nobody asks any more, once one of them has kernels.
-        found: it has kernels.
+        picked: the module with the kernels of its picked images.
+        looked: the module also with the kernels of images for which it is only asked whether any
+            has kernels; None if that isn't asked.
+        alike: the equal modules, for which that isn't asked any more once one has kernels.
+        found: True if it has kernels.
     """
 
     picked: Module
@@ -55,14 +55,14 @@ class PartialModule(Struct, frozen=True):
 class ModuleReader(Struct):
     """Reads the modules of one file in both passes.
 
-    Once a module that is not for a GPU turned out to have kernels, those that are alike are not
-    read for that. Alike are only modules of one innermost file: a library is judged the same alone
-    and in a package. What is remembered of those in front is held against in ``finish`` alone, so
-    that ``describe`` may be done by another process.
+    Once one module without code for a GPU has kernels, equal modules are not read for that
+    question. Only modules of one innermost file count as equal, so that a library gets the same
+    verdict alone and in a package. Only ``finish`` uses the memory of earlier modules, so another
+    process can do ``describe``.
 
     Args:
-        wanted: says what to read of a signature.
-        detail: what the first pass reads.
+        wanted: selects the images of a signature to read.
+        detail: options of the first pass.
     """
 
     _wanted: Callable[[ModuleSignature], ReadPlan]
@@ -70,23 +70,23 @@ class ModuleReader(Struct):
     _filled: set[_Alike] = field(default_factory=set)
 
     def fresh(self) -> ModuleReader:
-        """Return a new describer for modules that others lie in front of."""
+        """Return a new describer for modules after others."""
         return replace(self, _filled=set())
 
     def describe(self, stored: StoredModule) -> tuple[PartialModule, Sequence[Skipped]]:
-        """A module in both passes, and which of its images can't be read."""
+        """Return a module in both passes, and its unreadable images."""
         module, skipped = describe_module(stored, self._detail)
         return self.decide(stored, module), skipped
 
     def decide(
         self, stored: StoredModule, module: Module, trials: Trials | None = None
     ) -> PartialModule:
-        """A described module with what is wanted of it.
+        """Return a described module with the required kernels and symbols.
 
         Args:
             stored: the module, whose bytes can be read.
-            module: as its headers describe it.
-            trials: what linkers and drivers did with it.
+            module: the module, described by its headers.
+            trials: the answers of linkers and drivers to it.
         """
         signature = module_signature(module)
         kernels, symbols = self._wanted(signature)
@@ -116,7 +116,7 @@ class ModuleReader(Struct):
         return PartialModule(picked, looked, alike, found)
 
     def finish(self, partial: PartialModule) -> Module:
-        """The module as it counts, once all in front of it are finished."""
+        """Return the final module, once all earlier ones are finished."""
         if partial.looked is None or partial.alike in self._filled:
             return partial.picked
         if partial.found and partial.alike is not None:

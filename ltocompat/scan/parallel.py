@@ -21,14 +21,14 @@ _ELF = b"\x7fELF"
 
 
 class Settings(Protocol):
-    """Settings by which files are read."""
+    """Settings for reading files."""
 
     @property
     def jobs(self) -> int | None:
         """The number of processes that read at the same time; None: one per core."""
 
     def report(self, path: str, done: int, total: int) -> None:
-        """Tell how far a file is read."""
+        """Report the progress of a file."""
 
 
 def read(
@@ -42,11 +42,12 @@ def read(
     """Yield the results of ``work`` for each item, in the order of the items.
 
     Args:
-        work: reads one item; what it yields has to be picklable.
-        items: what to read.
-        path_of: the file or folder that it takes for an item, None if it takes none.
-        settings: how to read, and by how many processes.
-        in_slices: it reads large programs and libraries by several processes itself.
+        work: reads one item; its results have to be picklable.
+        items: the items to read.
+        path_of: returns the file or folder of an item; None if it has none.
+        settings: settings for reading, with the number of processes.
+        in_slices: True if ``work`` itself reads large programs and libraries with several
+            processes.
     """
     most = workers.available(settings.jobs)
 
@@ -94,5 +95,5 @@ def _size(path: str | None) -> int:
 
 
 def path_of_text(text: str) -> str:
-    """The path of a place as a user writes it; of standard input one that is not a file."""
+    """Return the path of a place as a user writes it; for standard input, no file's path."""
     return os.devnull if text == "-" else Location.parse(text).path

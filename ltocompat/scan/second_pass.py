@@ -36,10 +36,10 @@ def read_kernels(
     """Read the kernels of modules into their groups.
 
     Args:
-        summaries: of one file.
-        wanted: modules of it; of which to read every image.
-        settings: how the file was read.
-        view: its bytes; None: it is opened again.
+        summaries: the summaries of one file.
+        wanted: its modules to read; True: every image.
+        settings: the settings with which it was read.
+        view: its bytes; None: open it again.
     """
     whole = {place for place in wanted if wanted[place]}
     names = kernel_names(wanted, settings.limits, whole, settings.kept, view)
@@ -55,8 +55,8 @@ class ModuleKernels(Struct, frozen=True):
 
     Attributes:
         names: mangled, each once.
-        all_read: every image of it was read; LTO-IR and Tile IR show no names.
-        by_image: those of each image, if every image was read.
+        all_read: True if every image was read; LTO-IR and Tile IR show no names.
+        by_image: the names of each image, if every image was read.
     """
 
     names: tuple[str, ...]
@@ -74,17 +74,17 @@ def kernel_names(
     kept: MemberCache | None = None,
     view: ByteView | None = None,
 ) -> dict[Location, ModuleKernels]:
-    """The kernels of the modules at these places, by place.
+    """Return the kernels of the modules at these places, by place.
 
-    Each innermost file is walked once, no further than to the last of its places.
+    Each innermost file is read once, up to the last of its places.
 
     Args:
         places: modules.
         limits: bounds for reading one file.
-        whole: modules of which every image is read. Of others it is the first that shows kernels:
-            the images of a module are of one source, and mostly have the same.
-        kept: what the first pass unpacked, which is not unpacked again.
-        view: the bytes of the one file in which all of them lie; None: each file is opened again.
+        whole: modules of which every image is read. For others, the first image with kernels is
+            enough: a module's images come from one source, and mostly have the same kernels.
+        kept: members that the first pass unpacked.
+        view: the bytes of the one file with all places; None: open each file again.
     """
     kept, whole = kept or MemberCache(), frozenset(whole)
     names: dict[Location, ModuleKernels] = {}
@@ -146,13 +146,13 @@ def _kernels_of(image: StoredImage) -> Sequence[str] | None:
 def with_symbols(
     stored: StoredModule, module: Module, wanted: SymbolsToRead, read: Mapping[int, Image]
 ) -> Module:
-    """The module, with the symbols that are wanted.
+    """Return the module with the wanted symbols.
 
     Args:
         stored: the module, whose bytes can be read.
-        module: as it is described.
-        wanted: of which images.
-        read: images that were read further since then, by their numbers.
+        module: its description.
+        wanted: the images whose symbols are wanted.
+        read: images that were read further since, by their numbers.
     """
     if not (read or wanted.undefined or wanted.every):
         return module

@@ -19,7 +19,7 @@ from ltocompat.model.signature import ModuleSignature, made_by_some
 
 
 def shipped_major(host: HostBinary) -> int | None:
-    """The major of nvJitLink that a library of NVIDIA's asks for; None for any other file."""
+    """Return the nvJitLink major that an NVIDIA library needs; None for any other file."""
     files = {
         each.file
         for each in host.libraries
@@ -30,7 +30,7 @@ def shipped_major(host: HostBinary) -> int | None:
 
 
 def as_shipped(signature: ModuleSignature, major: int) -> ModuleSignature:
-    """A module with LTO-IR in a library that comes with an nvJitLink of a major; others as is."""
+    """Return a module of a library shipped with an nvJitLink of this major."""
     beside = [
         release
         for image in signature.images
@@ -44,12 +44,12 @@ def as_shipped(signature: ModuleSignature, major: int) -> ModuleSignature:
 
 
 def of_toolkit(groups: list[ModuleGroup], package: str, version: str) -> list[ModuleGroup]:
-    """Modules of a library of CUDA, whose LTO-IR is no newer than the toolkit that it is of.
+    """Return modules of a CUDA library, whose LTO-IR is not newer than the library's toolkit.
 
     Args:
-        groups: the modules; of other packages they are left as they are.
+        groups: the modules; modules of other packages stay unchanged.
         package: the name of its package: ``nvidia-cusparse``.
-        version: the version of that.
+        version: the version of that package.
     """
     if not any(group.signature.shipped_major for group in groups):
         return groups

@@ -47,7 +47,7 @@ Span = tuple[int, int]
 
 
 class Describer(Protocol[T]):
-    """Makes records of what is stored, in two steps: only the second one knows what lies before."""
+    """Makes records of stored modules in two steps; only the second knows the earlier modules."""
 
     def fresh(self) -> Describer[T]:
         """Return a new describer for modules that others lie in front of."""
@@ -56,11 +56,11 @@ class Describer(Protocol[T]):
         """A module, and which of its images can't be read."""
 
     def finish(self, described: T) -> Module:
-        """The module, once all in front of it are finished."""
+        """Return the module, once all earlier ones are finished."""
 
 
 def described(stored: StoredModule | P, describer: Describer[T]) -> Iterator[Module | Skipped | P]:
-    """Yield the records of a stored module; what is a record already is passed on."""
+    """Yield the records of a stored module; pass records on unchanged."""
     if not isinstance(stored, StoredModule):
         yield stored
         return
@@ -77,7 +77,7 @@ class Slicing(Struct, Generic[T], frozen=True):
 
 
 def worth_it(view: ByteView, least: int) -> bool:
-    """Return whether several processes read a file sooner; they share one that has a descriptor."""
+    """Return whether several processes read a file faster; they need a file with a descriptor."""
     return view.size >= least and isinstance(view.source, FileSource)
 
 
@@ -85,10 +85,10 @@ class Slice(Struct, Generic[T], frozen=True):
     """The result of reading one slice.
 
     Attributes:
-        records: the modules, as they were described, and skipped places.
-        first: offset of the first thing that was looked at, None if there is nothing.
-        end: where the last of them ends, bytes from the start of the file.
-        covered: what was accounted for, from offset to offset.
+        records: the described modules, and skipped places.
+        first: offset of the first module; None if there is none.
+        end: end of the last module, in bytes from the start of the file.
+        covered: the ranges that were read, from offset to offset.
         decoded: bytes that images were decoded to.
     """
 
@@ -105,8 +105,8 @@ class SlicedFile(Struct, Generic[T], frozen=True):
     Attributes:
         view: its bytes.
         place: its place.
-        host: what it is around the device code.
-        budget: its account.
+        host: the host file around the device code.
+        budget: its budget.
         describer: describes its modules.
     """
 
@@ -117,13 +117,13 @@ class SlicedFile(Struct, Generic[T], frozen=True):
     describer: Describer[T]
 
     def spans(self, jobs: int) -> list[Span]:
-        """Return the slices that so many processes read."""
+        """Return the slices for a number of processes."""
         return list(pairwise(self._cuts(_SLICES + jobs * _SLICES_OF_EACH)))
 
     def by_workers(
         self, jobs: int, needing: Callable[[], HostBinary | None]
     ) -> Iterator[Module | Skipped | HostBinary]:
-        """Yield the records that processes find, then what the file needs, read by one of them."""
+        """Yield the records that processes find, then the host file, read by one of them."""
         # Once, and not by every worker.
         import ahocorasick_rs  # noqa: F401
         import zstandard  # noqa: F401
@@ -165,7 +165,7 @@ class SlicedFile(Struct, Generic[T], frozen=True):
         return region + REGION_HEADER.size + int(REGION_HEADER.unpack(head)[3])
 
     def read(self, span: Span) -> Slice[T] | None:
-        """A slice by itself; None if a limit is in the way."""
+        """Return the result of one slice; None if a limit is exceeded."""
         budget = Budget(self.budget.limits, deadline=self.budget.deadline)
         walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
         describer = self.describer.fresh()

@@ -19,10 +19,10 @@ Source = str | os.PathLike[str] | _Bytes | BinaryIO
 
 
 class OpenSources(dict[str, ByteView]):
-    """The bytes of sources that are no paths, by the names that stand for them.
+    """The bytes of sources without a path, by their names.
 
     Attributes:
-        texts: every source as a path: as it was given, or its name.
+        texts: every source as a path: the given path, or its name.
     """
 
     def __init__(self, texts: list[str]) -> None:
@@ -38,17 +38,17 @@ class OpenSources(dict[str, ByteView]):
 
 
 def is_one_source(value: object) -> bool:
-    """Return whether a value is a source itself, and no collection of them."""
+    """Return whether a value is one source, not a collection of sources."""
     return isinstance(value, str | _Bytes | os.PathLike) or hasattr(value, "read")
 
 
 @contextmanager
 def opened_sources(sources: Iterable[Source], limits: Limits) -> Iterator[OpenSources]:
-    """Sources as paths; bytes get the name ``input-N`` of their position, files keep their own.
+    """Open sources as paths; bytes are called ``input-N`` by position, files keep their names.
 
     Args:
-        sources: what to open; files stay open.
-        limits: what a file may cost that has to be copied.
+        sources: the sources to open; files stay open.
+        limits: bounds for files that have to be copied.
 
     Raises:
         UnreadableInput: a file can't be read.
@@ -64,7 +64,7 @@ def opened_sources(sources: Iterable[Source], limits: Limits) -> Iterator[OpenSo
 
 
 def source_names(sources: Iterable[Source]) -> list[str]:
-    """The paths that stand for sources in answers.
+    """Return the paths of sources for answers.
 
     Raises:
         UsageError: one is not a source.
@@ -82,23 +82,23 @@ def source_names(sources: Iterable[Source]) -> list[str]:
 
 
 def is_address(path: str) -> bool:
-    """Return whether it is an address such as ``s3://bucket/x.whl``, and no path that exists."""
+    """Return whether it is an address such as ``s3://bucket/x.whl``, not an existing path."""
     return "://" in path and not os.path.lexists(path)
 
 
 def name_of(file: Source) -> str:
-    """The name that an open file bears; ``-`` where it has none, as bytes have none."""
+    """Return the name of an open file; ``-`` for a file or bytes without a name."""
     name = getattr(file, "name", None)
     return name if isinstance(name, str) and name else "-"
 
 
 @contextmanager
 def opened_file(file: _Bytes | BinaryIO, limits: Limits) -> Iterator[ByteView]:
-    """The bytes of an open file: read in place where it is a regular one, else spooled.
+    """Open the bytes of an open file: read in place if it is regular, else spooled.
 
     Args:
-        file: the file, which stays open; where it can seek, it is read from its beginning.
-        limits: what it may cost.
+        file: the file, which stays open; a seekable file is read from its beginning.
+        limits: bounds for reading it.
 
     Raises:
         UnreadableInput: it can't be read.
@@ -138,7 +138,7 @@ def _regular(file: BinaryIO) -> int | None:
 
 @contextmanager
 def opened_address(address: str, limits: Limits) -> Iterator[ByteView]:
-    """The bytes at an address, which are fetched once.
+    """Open the bytes at an address, which are fetched once.
 
     Raises:
         Missing: fsspec is not installed.

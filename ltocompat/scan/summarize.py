@@ -27,12 +27,12 @@ _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand 
 
 
 class SummaryBuilder(Struct, kw_only=True):
-    """Folds the records of one file into its summary as they pass.
+    """Folds the records of one file into its summary.
 
     Args:
-        apart: keep modules of different innermost files in groups of their own.
-        members: the way inside the file to what was named; empty for the file itself.
-        installed: it is a file of an environment, where it counts as inside of its wheel.
+        apart: True to keep modules of different innermost files in separate groups.
+        members: the members from the file to the named place; empty for the file itself.
+        installed: True for a file of an environment, which counts as a member of its wheel.
     """
 
     apart: bool
@@ -50,7 +50,7 @@ class SummaryBuilder(Struct, kw_only=True):
     _layers: tuple[ImageLayer, ...] = ()
 
     def take(self, record: Record, trials: Trials | None = None) -> None:
-        """Add a record; of a module with what linkers and drivers did with it."""
+        """Add a record; a module comes with the answers of linkers and drivers."""
         if isinstance(record, Module):
             self.add_module(record, trials or {})
         elif isinstance(record, HostBinary):
@@ -68,15 +68,15 @@ class SummaryBuilder(Struct, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was found: no module, no host and nothing that can't be read."""
+        """Return whether nothing was found: no module, no host file and no unreadable place."""
         return not (self._inner or self._groups or self._hosts or self.skipped)
 
     def summary(self, path: str, *, apart: bool | None = None) -> ArtifactSummary:
-        """The summary of all that was added.
+        """Return the summary of all added records.
 
         Args:
             path: the artifact.
-            apart: False: modules of different files are grouped after all; None: as they were.
+            apart: False: group modules of different files together; None: don't change the groups.
         """
         self._flush()
         apart = self.apart if apart is None else apart
@@ -109,7 +109,7 @@ class SummaryBuilder(Struct, kw_only=True):
         )
 
     def add_module(self, module: Module, trials: Trials) -> None:
-        """Add a module, and what linkers and drivers did with it."""
+        """Add a module, and the answers of linkers and drivers to it."""
         if module.place.members != self._inside:
             self._flush()
             self._inside = module.place.members

@@ -28,9 +28,9 @@ class Key(Struct, frozen=True):
     """The key of a kept summary.
 
     Attributes:
-        digest: over all that makes a difference.
+        digest: a digest of everything that affects the summary.
         path: the file.
-        state: what tells that it was changed meanwhile.
+        state: its state, which shows later changes.
     """
 
     digest: str
@@ -39,17 +39,17 @@ class Key(Struct, frozen=True):
 
 
 class SummaryCache(UserCache):
-    """The summaries of files, a file each."""
+    """A cache of summaries, with one file for each."""
 
     NAME = "summaries-4"
     MOST = 64 << 20  # of one file's summaries; those of libcuvs take 60 KB
 
     def key(self, path: str, how: str) -> Key | None:
-        """Return the key of a file's summaries; None for what is not one regular file.
+        """Return the key of a file's summaries; None if it is not one regular file.
 
         Args:
             path: the file.
-            how: how it is read.
+            how: the options for reading it.
         """
         try:
             with os.fdopen(open_regular(path), "rb") as file:
@@ -64,11 +64,11 @@ class SummaryCache(UserCache):
         return Key(hashlib.sha256(os.fsencode(text)).hexdigest(), path, state)
 
     def get(self, key: Key) -> list[ArtifactSummary] | None:
-        """The summaries that are kept; None if there are none."""
+        """Return the cached summaries; None if there are none."""
         return self._read(key.digest, list[ArtifactSummary])
 
     def keep(self, key: Key, summaries: Sequence[ArtifactSummary]) -> None:
-        """Keep summaries that were made of the file as it was when its key was."""
+        """Cache summaries, if the file hasn't changed since its key was made."""
         if not all(map(_lasting, summaries)):
             return
         with contextlib.suppress(OSError):

@@ -48,7 +48,7 @@ class _Family(Struct):
     folders: dict[str, _Members] = field(default_factory=dict)
 
     def names(self, version: str) -> _Names:
-        """The file names that loaders know the files of a version by."""
+        """The file names by which loaders know the files of a version."""
         return frozenset(
             name.lower()
             for host in self.hosts.get(version, ())
@@ -58,10 +58,10 @@ class _Family(Struct):
 
 
 def find_variants(hosts: Iterable[HostBinary]) -> tuple[Variant, ...]:
-    """The variants among the files of one package, oldest first; none if there is any doubt.
+    """Return the variants among the files of one package, oldest first; none in case of doubt.
 
     Args:
-        hosts: all its libraries and programs, with what those whose names have a version export.
+        hosts: all its libraries and programs; those with a version in the name have their exports.
     """
     linked = [host for host in hosts if host.linked and host.place.members]
     families = _not_brought([family for family in _families(linked) if _alike(family)], linked)
@@ -80,11 +80,11 @@ def find_variants(hosts: Iterable[HostBinary]) -> tuple[Variant, ...]:
 
 
 def named_variants(files: Iterable[_Members], patterns: Sequence[str]) -> tuple[Variant, ...]:
-    """The variants among files that a policy names: those of one version are one.
+    """Return the variants among files that a policy names; files of one version form one variant.
 
     Args:
         files: the files, each as the members that lead to it.
-        patterns: the names by which the policy means them.
+        patterns: the patterns in the policy.
     """
     tags = ((tagged_path(members[-1]), members) for members in dict.fromkeys(files))
     found = grouped((tag.version if tag else members[-1], members) for tag, members in tags)

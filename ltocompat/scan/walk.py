@@ -71,13 +71,13 @@ class ScanSettings(Struct, frozen=True):
     """Options for scanning.
 
     Attributes:
-        detail: what to read beyond the headers.
+        detail: options for reading beyond the headers.
         limits: bounds for reading one file.
-        progress: called with path, bytes done and bytes in all of the file at hand.
+        progress: called with path, bytes done and bytes in all of the current file.
         jobs: number of processes that read at the same time; None: one per core.
-        kept: gets large members of packages, for a second look at them.
-        allow_empty: a folder may hold no file at all.
-        sources: bytes that stand for files, by their names; they are looked for first.
+        kept: gets large members of packages, for a second reading.
+        allow_empty: True if a folder may have no file at all.
+        sources: bytes instead of files, by their names; they are searched first.
     """
 
     detail: ReadOptions = field(default_factory=ReadOptions)
@@ -89,7 +89,7 @@ class ScanSettings(Struct, frozen=True):
     sources: Mapping[str, ByteView] = {}
 
     def place_of(self, text: str) -> Location:
-        """The place that a text names.
+        """Return the place that a text names.
 
         Raises:
             UsageError: the text is empty.
@@ -98,10 +98,10 @@ class ScanSettings(Struct, frozen=True):
 
     @contextmanager
     def opened(self, path: str, *, typed: bool = False) -> Iterator[ByteView]:
-        """The bytes of a file, or those that stand for it, as ``opened`` gives them.
+        """Open the bytes of a file, or the bytes given instead of it, like ``opened``.
 
         Raises:
-            UnreadableInput: it can't be read, or is not the package that its name promises.
+            UnreadableInput: it can't be read, or is not the kind of package that its name shows.
         """
         known = self.sources.get(path)
         with _opened(path, self.limits) if known is None else nullcontext(known) as view:
@@ -111,12 +111,12 @@ class ScanSettings(Struct, frozen=True):
             yield view
 
     def report(self, path: str, done: int, total: int) -> None:
-        """Tell how far it is; workers don't."""
+        """Report progress, except in workers."""
         if self.progress is not None and not workers.inside():
             self.progress(path, done, total)
 
     def keep(self, place: Location, view: ByteView) -> None:
-        """Keep an unpacked member for a second look, which the workers' parent takes."""
+        """Keep an unpacked member for a second reading, which the workers' parent does."""
         if self.kept is not None and not workers.inside():
             self.kept.keep(place, view)
 
@@ -125,7 +125,7 @@ class Batch(Struct, frozen=True):
     """Records of one file, in file order, while the bytes of their modules can be read.
 
     Attributes:
-        records: what was found, described as far as ``ScanSettings.detail`` asks.
+        records: the records, described according to ``ScanSettings.detail``.
         stored: the modules among them, as stored.
     """
 
@@ -139,14 +139,14 @@ class Batch(Struct, frozen=True):
         return list(zip(self.stored, described, strict=True))
 
     def with_modules(self, modules: Sequence[Module]) -> Batch:
-        """Return this batch with other descriptions of its modules, in the same order."""
+        """Return this batch with new descriptions of its modules, in the same order."""
         rest = iter(modules)
         records = (next(rest) if isinstance(old, Module) else old for old in self.records)
         return replace(self, records=tuple(records))
 
 
 def take(place: Location, settings: ScanSettings) -> Iterator[Record]:
-    """Everything below a path: for each file its modules, skipped places and hosts, then the file.
+    """Yield everything below a path: each file's modules, skipped places and hosts, then the file.
 
     Raises:
         UnreadableInput: the path can't be opened.
@@ -158,12 +158,12 @@ def take(place: Location, settings: ScanSettings) -> Iterator[Record]:
 
 
 def path_of_found(found: Location | Skipped) -> str | None:
-    """The file that has to be read of what ``files`` gave."""
+    """Return the file to read of a result of ``files``."""
     return None if isinstance(found, Skipped) else found.path
 
 
 def take_batches(place: Location, settings: ScanSettings) -> Iterator[Batch]:
-    """Yield the records of ``take`` in batches; each is valid until the next one is taken.
+    """Yield the records of ``take`` in batches; each is valid until the next one.
 
     Raises:
         UnreadableInput: the path can't be opened.
@@ -176,7 +176,7 @@ def take_batches(place: Location, settings: ScanSettings) -> Iterator[Batch]:
 def of_each_file(
     place: Location, settings: ScanSettings, read: Callable[[ByteView, Location], Iterator[R]]
 ) -> Iterator[R | Skipped]:
-    """Yield the results of ``read`` for each file at a path; one that can't be opened is skipped.
+    """Yield the results of ``read`` for each file at a path; skip unreadable ones.
 
     Raises:
         UnreadableInput: the path can't be opened.
@@ -191,7 +191,7 @@ def of_file(
     settings: ScanSettings,
     read: Callable[[ByteView, Location], Iterator[R]],
 ) -> Iterator[R | Skipped]:
-    """Yield the results of ``read`` for a file below ``top``; what can't be read is passed on.
+    """Yield the results of ``read`` for a file below ``top``, or a ``Skipped`` if it is unreadable.
 
     Raises:
         UnreadableInput: it is ``top`` itself, and can't be opened.
@@ -209,10 +209,10 @@ def of_file(
 
 
 def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skipped]:
-    """The place itself, or the files of the folder or installed distribution that it names.
+    """Yield the place itself, or the files of the folder or installed distribution there.
 
     Raises:
-        UnreadableInput: there is no file in the folder, and that may not be.
+        UnreadableInput: the folder has no file, but needs one.
     """
     path, limits = place.path, settings.limits
     if path == "-" or path in settings.sources or not (os.path.isdir(path) or _is_image(path)):
@@ -241,13 +241,13 @@ def _is_image(path: str) -> bool:
 def records_of_view(
     view: ByteView, place: Location, settings: ScanSettings, describer: Describer[Any] | None = None
 ) -> Iterator[Record]:
-    """The records of one file, by several processes where that is sooner done.
+    """Yield the records of one file, read by several processes if that is faster.
 
     Args:
         view: its bytes.
-        place: names it, or a place in it.
-        settings: how to read.
-        describer: describes its modules; None: by their headers, as the settings say.
+        place: the file, or a place in it.
+        settings: settings for reading.
+        describer: describes its modules; None: describe them by their headers and the settings.
     """
     describer = describer or Headers(settings.detail)
     counted = _Count(Location(place.path), settings.limits)
@@ -299,7 +299,7 @@ class _Count:
     def shown(
         self, records: Iterable[Module | Skipped | HostBinary | ImageLayer]
     ) -> Iterator[Module | Skipped | HostBinary]:
-        """Count records, and yield those that are to show."""
+        """Count records, and yield the ones to show."""
         for record in records:
             if isinstance(record, ImageLayer):
                 self._layers.append(replace(record, files=tuple(self._files)))
@@ -322,28 +322,28 @@ class _Count:
             yield Skipped(self._place, f"{more} more places were skipped", limit="skipped")
 
     def artifact(self, size: int) -> Artifact:
-        """The file of this size, bytes, once all of it was counted."""
+        """Return the record of the file with its size in bytes, once everything was counted."""
         counts = (self.modules, self.images, self.skipped)
         return Artifact(self._place.path, size, *counts, tuple(self._layers))
 
 
 def opened(path: str, limits: Limits, *, typed: bool = False) -> AbstractContextManager[ByteView]:
-    """The bytes of a file, or of standard input (``-``) and pipes, which are spooled.
+    """Return the bytes of a file, or of standard input (``-``) and pipes, which are spooled.
 
     Args:
-        path: of the file.
-        limits: what it may cost.
-        typed: the user named it; else it was found in a folder.
+        path: the path of the file.
+        limits: bounds for reading it.
+        typed: True if the user named it; else it was found in a folder.
 
     Raises:
-        UnreadableInput: there is no such file, it can't be read, or it is not the package that its
-            name promises.
+        UnreadableInput: there is no such file, it can't be read, or it is not the kind of package
+            that its name shows.
     """
     return ScanSettings(limits=limits).opened(path, typed=typed)
 
 
 def hold_to_name(view: ByteView, name: str, limits: Limits, *, typed: bool = True) -> None:
-    """See that bytes are the package that their name promises.
+    """Check that bytes are the kind of package that their name shows.
 
     Raises:
         UnreadableInput: they are not.
@@ -400,12 +400,12 @@ def _piped(fd: int, name: str, limits: Limits) -> Iterator[ByteView]:
 
 @contextmanager
 def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator[ByteView]:
-    """The bytes of what can only be read from its front, copied to a file without a name.
+    """Open the bytes of a stream, copied to an unnamed file.
 
     Args:
-        read: gives at most so many bytes, none at the end.
-        name: what to call it.
-        limits: how many bytes there may be.
+        read: returns at most a number of bytes, none at the end.
+        name: its name.
+        limits: bounds for the number of bytes.
 
     Raises:
         UnreadableInput: there are more.
@@ -435,13 +435,13 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
 def stored_in_file(
     view: ByteView, place: Location, settings: ScanSettings, top: Location | None = None
 ) -> Iterator[Stored]:
-    """The stored modules of a file and its members, before any image is decoded.
+    """Yield the stored modules of a file and its members, before any image is decoded.
 
     Args:
         view: the bytes of the file.
-        place: names it, or a member or an image in it; then only what lies there is given.
-        settings: how to read.
-        top: the member of a package whose bytes these are; None: they are those of the file.
+        place: the file, or a member or an image in it, to which the result is then limited.
+        settings: settings for reading.
+        top: the member of a package with these bytes; None: the file itself.
     """
     # Modules are described where a file is read in slices alone.
     return cast("Iterator[Stored]", _in_file(view, place, settings, None, top))
@@ -489,7 +489,7 @@ class _FileWalk(Struct, Generic[T], frozen=True):
     slicing: Slicing[T] | None
 
     def stored(self, view: ByteView, at: Location) -> Iterator[Stored | Module]:
-        """Yield what lies at a place with these bytes."""
+        """Yield the stored modules at a place with these bytes."""
         plain = holds_no_code(view)
         if at.members and not plain:
             from ltocompat.files.objects import libraries  # late: most files are no members

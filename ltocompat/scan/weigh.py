@@ -55,10 +55,10 @@ _ARCHIVES = (".a", ".lib", ".rlib")
 
 
 class Weigher(Struct, kw_only=True):
-    """Weighs the batches of one path as they pass.
+    """Weighs the batches of one path.
 
     Args:
-        kernels: also read the size of each kernel, for which every cubin is unpacked.
+        kernels: True to also read the size of each kernel, which unpacks every cubin.
     """
 
     kernels: bool

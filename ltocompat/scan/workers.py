@@ -47,10 +47,10 @@ def inside() -> bool:
 
 
 def available(jobs: int | None = None) -> int:
-    """Return how many processes may read at the same time; 1: this one alone.
+    """Return the number of processes that may read at the same time; 1: only this process.
 
     Args:
-        jobs: what the user allows; None: as many as there are cores for this process.
+        jobs: the user's number; None: the number of cores for this process.
     """
     if sys.platform != "linux" or _inside or jobs == 1:
         return 1
@@ -74,7 +74,7 @@ def _is_worker_of_others() -> bool:
 
 
 def cores() -> int:
-    """Return how many cores this process may run on, and its control group lets it use."""
+    """Return the number of cores that this process may use, also by its control group."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     return min([len(os.sched_getaffinity(0)), *_quotas()])
@@ -96,24 +96,25 @@ def _quotas() -> Iterator[int]:
 def in_order(
     work: Callable[[T], R], items: Sequence[T], number: int, order: Sequence[int] | None = None
 ) -> Iterator[R | None]:
-    """Yield the results of a ``Pool`` whose workers start when the first one is asked for."""
+    """Yield the results of a ``Pool`` whose workers start with the first request for a result."""
     with Pool(work, items, number, order) as pool:
         yield from pool
 
 
 class Pool(Closing, Generic[T, R]):
-    """Workers, and what they have done; they begin at once, and end with the ``with`` block.
+    """Workers and their results; they begin at once, and end with the ``with`` block.
 
-    Iterating gives what ``work`` gives for each item, in the order of the items; None: do it
-    yourself. All workers take the numbers of their items from one pipe, so that none waits for this
-    process, which may have much else to do. Each says what it takes, then what came of it.
+    Iterating yields the result of ``work`` for each item, in the order of the items; None: the
+    caller has to do the item. All workers take the numbers of their items from one pipe, so that
+    none waits for this process, which may be busy. Each reports the item that it takes, then the
+    result.
 
     Args:
-        work: does one item; what it gives has to be picklable.
-        items: what there is to do.
-        number: how many workers do it.
-        order: numbers of the items in the order in which they are begun; None: as they come.
-        queued: how many items lie in the pipe for each worker; many where they are short.
+        work: does one item; its result has to be picklable.
+        items: the items.
+        number: number of workers.
+        order: numbers of the items in the order in which to begin them; None: their own order.
+        queued: number of items in the pipe for each worker; large for short items.
     """
 
     def __init__(
@@ -192,7 +193,7 @@ class Pool(Closing, Generic[T, R]):
         return result
 
     def close(self) -> None:
-        """End all workers, whatever they do."""
+        """End all workers immediately."""
         self._hand_out_no_more()
         for worker in self._workers.values():
             worker.kill()
@@ -269,7 +270,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def widen(pipe: int) -> None:
-    """Make room in a pipe for a result or a batch, so that its writer can go on."""
+    """Make room in a pipe for a result or a batch, so that its writer can continue."""
     import fcntl
 
     with contextlib.suppress(OSError):

@@ -38,7 +38,7 @@ _OPEN = frozenset(
 
 
 def arch_list(text: str) -> tuple[SmArch, ...]:
-    """Read a list of architectures: the SASS, PTX and LTO-IR that it asks for, in order.
+    """Read a list of architectures: the required SASS, PTX and LTO-IR, in order.
 
     Args:
         text: ``8.0;9.0a+PTX`` (SASS, and PTX with ``+PTX``), ``75-real;90a;120-virtual`` (a bare
@@ -47,7 +47,7 @@ def arch_list(text: str) -> tuple[SmArch, ...]:
 
     Raises:
         UsageError: a part of it is not an architecture, or depends on a compiler or a machine
-            (``all``, ``native``); nothing is in it.
+            (``all``, ``native``), or the list is empty.
     """
     if len(text) > DEFAULT_LIMITS.line_bytes:
         raise UsageError(f"{text[:60]!r} ... is too long for a list of architectures")

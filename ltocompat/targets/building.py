@@ -29,9 +29,9 @@ class ValueOrigin(Struct, frozen=True):
     """The origin of the keys of a target.
 
     Attributes:
-        source: what ``VersionSet.source`` says: ``given``, ``prod.toml``.
-        folder: what the path of a lock is relative to.
-        budget: what reading their locks may cost.
+        source: the value of ``VersionSet.source``: ``given``, ``prod.toml``.
+        folder: the folder to which the path of a lock is relative.
+        budget: the budget for reading their locks.
     """
 
     source: str
@@ -45,16 +45,16 @@ def build(
     origin: ValueOrigin,
     libraries: Mapping[str, VersionSet[Release]] | None = None,
 ) -> Target:
-    """The target of these keys.
+    """Return the target of these keys.
 
     Args:
-        name: what to call it, unless the keys name it.
-        keys: as ``inline.KEYS`` lists them, with values as in the inline form.
-        origin: where they were written.
-        libraries: those that are known otherwise, by their keys, which beat a lock.
+        name: its name, unless the keys name it.
+        keys: keys from ``inline.KEYS``, with values as in the inline form.
+        origin: the origin of the keys.
+        libraries: libraries that are known otherwise, by their keys, which override a lock.
 
     Raises:
-        UsageError: a value has no meaning, a lock can't be read, or stock knows no driver.
+        UsageError: a value is invalid, a lock can't be read, or the driver of a toolkit is unknown.
     """
     if not keys.keys() - {"name", "python"}:
         raise UsageError(f"{name!r} is not a key of a deploy target; write {EXAMPLE}")
@@ -130,7 +130,7 @@ def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -
 
 
 def stock_libraries(release: Release) -> dict[str, VersionSet[Release]]:
-    """Its NVRTC, and its nvJitLink from 12.0 on, by their keys."""
+    """Return the toolkit's NVRTC, and its nvJitLink from 12.0 on, by their keys."""
     parts = ["nvrtc"]
     if release >= known_releases("nvjitlink")[0]:
         parts.append("nvjitlink")
@@ -141,7 +141,7 @@ def stock_libraries(release: Release) -> dict[str, VersionSet[Release]]:
 
 
 def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
-    """The driver of its first release (GA); of WSL2 that of Windows, which it runs on.
+    """Return the driver of its first release (GA); for WSL2, the Windows driver.
 
     Raises:
         UsageError: none is known.

@@ -38,20 +38,20 @@ def groups() -> tuple[str, ...]:
 def gpus_named(
     text: str, system: System, driver: VersionSet[DriverVersion] | None
 ) -> tuple[Gpu, ...]:
-    """The GPU that a text means, or one for each architecture of the group that it names.
+    """Return the GPU that a text names, or one GPU for each architecture of a named group.
 
-    Of ``all`` and of a market (``datacenter``, ``geforce``, ``jetson``), only what a driver of the
-    target runs is meant, or the newest one where none is given; of an architecture by name
-    (``blackwell``) every GPU is, so that one which its driver doesn't know is said to fail. GPUs of
-    Jetsons are in a group only where that group is asked for, or the target is an Arm.
+    ``all`` and a market (``datacenter``, ``geforce``, ``jetson``) mean only GPUs that the target's
+    driver runs, or the newest driver if none is given. An architecture by name (``blackwell``)
+    means every GPU, so that a GPU unknown to the driver fails. Jetson GPUs count only if that group
+    is named, or the target is an Arm machine.
 
     Args:
         text: ``h100``, ``sm_90``, ``hopper``, ``all``.
-        system: of the target.
-        driver: of the target, None if it isn't known.
+        system: the system of the target.
+        driver: the driver of the target; None if unknown.
 
     Raises:
-        UsageError: nothing has this name, or no GPU of the group runs on that driver.
+        UsageError: no GPU or group has this name, or no GPU of the group runs on that driver.
     """
     word = text.strip().lower()
     word = _SPELLINGS.get(word, word)
@@ -78,7 +78,7 @@ def gpus_named(
 
 
 def is_gpu(text: str) -> bool:
-    """Return whether a word by itself, such as ``rtx 6000``, means a GPU or a group of GPUs."""
+    """Return whether a word alone, such as ``rtx 6000``, names a GPU or a group of GPUs."""
     word = text.strip().lower()
     if _SPELLINGS.get(word, word) in groups():
         return True
@@ -88,7 +88,7 @@ def is_gpu(text: str) -> bool:
 
 
 def known_gpu(name: str) -> Gpu | None:
-    """The GPU of that name in our tables."""
+    """Return the GPU with that name in our tables."""
     with suppress(UsageError):
         return find_gpu(name)
     return None

@@ -42,7 +42,7 @@ _DRIVER = re.compile(r"[Rr]?([0-9]{3})((?:\.[0-9]{1,4}){0,2})")
 
 
 def is_inline(text: str) -> bool:
-    """Return whether ``text`` is written as keys and values, known ones or not."""
+    """Return whether ``text`` has the form of keys and values, even unknown ones."""
     return _PIECE.match(text) is not None
 
 
@@ -52,16 +52,16 @@ def is_word(text: str) -> bool:
 
 
 def split(text: str) -> dict[str, str]:
-    """The keys of an inline target with their values; of a range the operators are kept.
+    """Return the keys of an inline target with their values; a range keeps its operators.
 
     ``nvjitlink>=12.4,<13`` is ``{"nvjitlink": ">=12.4,<13"}``: a piece that starts with an operator
-    goes on with the key before.
+    belongs to the key before.
 
-    What an image asks (``container=cuda>=12.4 brand=tesla,driver>=535``) has commas of its own, and
-    runs to the end of the text.
+    The requirement of an image (``container=cuda>=12.4 brand=tesla,driver>=535``) may contain
+    commas, and runs to the end of the text.
 
     Raises:
-        UsageError: a piece has no key, an unknown one, one for the second time, or no value.
+        UsageError: a piece has no key, an unknown key, a repeated key, or no value.
     """
     found: dict[str, str] = {}
     written: dict[str, str] = {}
@@ -103,7 +103,7 @@ def _with_container(text: str) -> tuple[str, str | None]:
 
 
 def with_keys(keys: dict[str, str]) -> str:
-    """The inline form of keys and values: ``cuda=12.4,gpu=h100``."""
+    """Return the inline form of keys and values: ``cuda=12.4,gpu=h100``."""
     names = {known: spelled for spelled, known in SPELLINGS.items()}
     keys = dict(sorted(keys.items(), key=lambda item: item[0] == "container"))  # which is last
     return ",".join(
@@ -138,10 +138,10 @@ def _key_of(word: str) -> str | None:
 
 
 def known_key(key: str) -> str:
-    """``key``, if it is one; ``stock`` for ``cuda``.
+    """Return ``key`` if it is valid; ``stock`` for ``cuda``.
 
     Raises:
-        UsageError: it isn't; the sentence names those that are.
+        UsageError: it is invalid; the sentence names the valid keys.
     """
     key = SPELLINGS.get(key, key)
     if key in KEYS:
@@ -153,7 +153,7 @@ def known_key(key: str) -> str:
 
 
 def check(key: str, value: str) -> None:
-    """See that there is a value, and a comparison only where versions are compared.
+    """Check that there is a value, and a comparison only for keys with versions.
 
     Raises:
         UsageError: it isn't so.

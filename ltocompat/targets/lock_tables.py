@@ -28,10 +28,10 @@ Table = dict[str, Any]
 
 
 def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
-    """The packages of a pylock.toml whose markers hold; with no extra, or with any one of them.
+    """Yield packages of a pylock.toml whose markers hold with no extra or any single extra.
 
     Raises:
-        UsageError: it hasn't the structure of one.
+        UsageError: it doesn't have the structure of one.
     """
     groups = _texts(lock.get("default-groups"))
     for extras in ((), *((extra,) for extra in _texts(lock.get("extras")))):
@@ -41,23 +41,23 @@ def read_pylock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> 
 
 
 def read_uv_lock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
-    """The packages of a uv.lock that the project needs; with no extra, or with any one of them.
+    """Yield packages of a uv.lock that the project needs with no extra or any single extra.
 
     Development groups are left out, since they aren't deployed.
 
     Raises:
-        UsageError: it hasn't the structure of one.
+        UsageError: it doesn't have the structure of one.
     """
     return _Graph(lock, budget).pins(environment)
 
 
 def read_poetry_lock(lock: Table, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
-    """The packages of a poetry.lock whose markers hold; those of development groups are left out.
+    """Yield packages of a poetry.lock whose markers hold, without development groups.
 
-    Locks before 2.1 keep no markers: each package that is wanted counts.
+    Locks before 2.1 have no markers, so each package counts.
 
     Raises:
-        UsageError: it hasn't the structure of one.
+        UsageError: it doesn't have the structure of one.
     """
     for package in budget.timed(_tables(lock.get("package")), slow=True):
         groups = package.get("groups", [package.get("category") or "main"])
@@ -89,7 +89,7 @@ class _Graph:
         self._roots = [package for package in self._packages if _is_root(package, members)]
 
     def pins(self, environment: MarkerEnvironment) -> Iterator[Pin]:
-        """The pins that hold with no extra of the project, or with any one of them."""
+        """Yield the pins that hold with no extra of the project, or any single extra."""
         yield from self._reached(self._edges(self._required, environment), environment)
         for root in self._roots:
             name = _text(root.get("name"))
@@ -193,18 +193,18 @@ _SUBDIRS = {
 
 
 def read_conda_lock(path: str, environment: MarkerEnvironment, budget: Budget) -> Iterator[Pin]:
-    """The packages of a conda-lock.yml, a pixi.lock or an environment.yml that a system gets.
+    """Yield packages of a conda-lock.yml, a pixi.lock or an environment.yml for a system.
 
-    Of a pixi.lock that is the environment ``default``, or where it has none, any of its others.
+    For a pixi.lock, this is the environment ``default``, or any other if it has none.
 
     Args:
         path: the file.
-        environment: of the target; WSL2 is a Linux to conda.
+        environment: the environment of the target; WSL2 is Linux for conda.
         budget: bounds for reading it.
 
     Raises:
-        UsageError: it can't be read, or hasn't the structure of one.
-        Missing: no reader of YAML is installed.
+        UsageError: it can't be read, or doesn't have the structure of one.
+        Missing: no YAML reader is installed.
     """
     lock = _table(load_yaml(path, read_text(path, budget), budget))
     system = environment.system
@@ -215,16 +215,16 @@ def read_conda_lock(path: str, environment: MarkerEnvironment, budget: Budget) -
 
 
 def is_conda_environment(path: str, budget: Budget) -> bool:
-    """Return whether a file is an environment.yml, whatever it is called."""
+    """Return whether a file is an environment.yml, with any name."""
     return _ENVIRONMENT.search(read_text(path, budget)) is not None
 
 
 def load_yaml(path: str, text: str, budget: Budget) -> object:
-    """The first document of a YAML file, whose scalars are all texts.
+    """Return the first document of a YAML file, whose scalars are all texts.
 
     Raises:
-        UsageError: it is no YAML.
-        Missing: no reader of YAML is installed.
+        UsageError: it is not YAML.
+        Missing: no YAML reader is installed.
     """
     try:
         import yaml

@@ -32,8 +32,8 @@ def locked_libraries(
     Args:
         path: the file; ``.yml``, ``.yaml`` and ``pixi.lock`` are read as YAML, other ``.lock`` and
             ``.toml`` as TOML, any other as requirements.
-        system: of the target, for the markers.
-        python: of the target, ``3.11``; None for the version that runs here.
+        system: the system of the target, for the markers.
+        python: the Python version of the target, ``3.11``; None for the version that runs here.
         budget: bounds for reading it.
 
     Raises:

@@ -40,11 +40,11 @@ _ORDER = (">=", ">", "~=", "==", "===", "!=", "<=", "<")
 
 
 class Pin(Struct, frozen=True):
-    """A package that a lock file asks for.
+    """A package that a lock file requires.
 
     Attributes:
         package: its name, normalized.
-        specifiers: ``==12.4.127``, ``>=12.4,<13``; empty if any version does.
+        specifiers: ``==12.4.127``, ``>=12.4,<13``; empty for any version.
     """
 
     package: str
@@ -58,18 +58,18 @@ class Pin(Struct, frozen=True):
 
 
 def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, VersionSet[Release]]:
-    """Return the releases of nvJitLink and NVRTC that the pins leave, by their keys.
+    """Return the releases of nvJitLink and NVRTC that the pins allow, by their keys.
 
-    cuda-toolkit stands for the libraries of its release where these have no pin of their own.
+    cuda-toolkit stands for the libraries of its release if these have no pin.
 
     Args:
-        pins: those whose markers hold on the target.
+        pins: the pins whose markers hold on the target.
         source: name of the lock file.
-        budget: what it may cost.
+        budget: the budget.
 
     Raises:
         LimitExceeded: there are too many pins.
-        UsageError: a pin leaves no version that is known or can be.
+        UsageError: a pin allows no version.
     """
     by_part: dict[str, list[Pin]] = {}
     for pin in budget.timed(dict.fromkeys(pins)):

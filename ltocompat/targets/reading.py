@@ -31,16 +31,16 @@ from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_toml
 def targets_of_file(
     path: str, shown: str, name: str | None, budget: Budget | None = None
 ) -> tuple[Target, ...]:
-    """The targets of a TOML file, or the one that is asked for.
+    """Return the targets of a TOML file, or the requested one.
 
     Args:
         path: the file.
         shown: the file as the user wrote it.
-        name: of one target; None for all.
-        budget: what reading it may cost; None for the usual.
+        name: the name of one target; None for all.
+        budget: the budget for reading it; None for the default.
 
     Raises:
-        UsageError: the file has no such target, or one that means nothing.
+        UsageError: the file has no such target, or an invalid one.
     """
     budget = budget or Budget()
     tables = _targets(path, budget)
@@ -65,7 +65,7 @@ def targets_of_file(
 
 
 def names_of_project(where: str) -> tuple[str, tuple[str, ...]]:
-    """The file that named targets are looked for in, by its base name, and the targets in it."""
+    """Return the base name of the file with named targets, and the targets in it."""
     path, tables = _project(where, Budget())
     return os.path.basename(path), tuple(tables)
 
@@ -170,20 +170,20 @@ _BINARIES = (
 
 
 def parse(texts: Sequence[str], *, where: str = ".") -> tuple[Target, ...]:
-    """The deploy targets that a user wrote.
+    """Return the deploy targets that a user wrote.
 
     Args:
         texts: one value of ``--deploy-target`` each: ``driver=550,gpu=h100``, ``prod.toml`` (all
             its targets), ``prod.toml:edge``, a name that the nearest ``ltocompat.toml`` or
-            ``pyproject.toml`` defines, or the values of an inline target alone: ``12.4``, ``R550``,
+            ``pyproject.toml`` defines, or only the values of an inline target: ``12.4``, ``R550``,
             ``h100``, ``12.4,hopper``.
-        where: the folder that paths are relative to and that the search for names starts in.
+        where: the folder to which paths are relative, and where the search for names starts.
 
     Returns:
-        The targets in order; one that is given twice is there once.
+        The targets in order; a repeated target is there once.
 
     Raises:
-        UsageError: a text is none of these, means nothing, or two targets have one name.
+        UsageError: a text is none of these or invalid, or two targets have one name.
     """
     found: dict[str, Target] = {}
     for text in texts:
@@ -193,10 +193,10 @@ def parse(texts: Sequence[str], *, where: str = ".") -> tuple[Target, ...]:
 
 
 def united(target: Target, same: Target) -> Target:
-    """One target of two with the same name: nodes of fleets that are alike.
+    """Return one target for two with the same name: equal nodes of fleets.
 
     Raises:
-        UsageError: they are different targets.
+        UsageError: the targets differ.
     """
     if target.nodes or same.nodes:
         return replace(target, nodes=tuple(dict.fromkeys(target.nodes + same.nodes)))

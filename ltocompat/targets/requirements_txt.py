@@ -30,11 +30,11 @@ _HASHES = 200  # characters of a hash, with its option
 
 
 def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget) -> tuple[Pin, ...]:
-    """The pins that hold on a target; those of constraints too, since whatever is installed obeys.
+    """Return the pins that hold on a target, also from constraints, which bind all installations.
 
     Args:
-        path: the file; what it includes lies beside it.
-        environment: what its markers see.
+        path: the file; included files are relative to it.
+        environment: the environment for its markers.
         budget: bounds for reading it.
 
     Raises:
@@ -49,7 +49,7 @@ def read_requirements(path: str, environment: MarkerEnvironment, budget: Budget)
 
 
 def is_requirements(path: str) -> bool:
-    """Return whether the first line of a file that says something is a requirement or an option."""
+    """Return whether the first non-empty line of a file is a requirement or an option."""
     with suppress(UsageError, ValueError):
         _, first = next(_lines(read_text(path), Budget()), (0, ""))
         return first.startswith("-") or bool(requirement_of(_OPTIONS.sub("", first)))
@@ -57,7 +57,7 @@ def is_requirements(path: str) -> bool:
 
 
 def pins_of_lines(lines: Iterable[str], environment: MarkerEnvironment) -> Iterator[Pin]:
-    """The pins of lines that stand in another file, such as an environment.yml.
+    """Yield the pins in lines of another file, such as an environment.yml.
 
     Raises:
         UsageError: a line is not a requirement.

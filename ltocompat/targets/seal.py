@@ -28,13 +28,13 @@ _THE_FILE_ITSELF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Seal(Struct):
-    """Seals bytes with a secret, and knows its own seals."""
+    """Seals bytes with a secret, and verifies such seals."""
 
     _secret: bytes
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Seal | None:
-        """The seal of this user, with a new secret where there is none.
+        """Return the seal of this user, with a new secret if there is none.
 
         None if no secret can be kept that others can't read.
         """
@@ -49,24 +49,24 @@ class Seal(Struct):
         return None
 
     def seal(self, *parts: bytes) -> bytes:
-        """The seal of these parts, in this order."""
+        """Return the seal of these parts, in this order."""
         digest = hmac.new(self._secret, digestmod="sha256")
         for part in parts:
             digest.update(len(part).to_bytes(8, "little") + part)
         return digest.digest()
 
     def is_on(self, seal: bytes, *parts: bytes) -> bool:
-        """Return whether the parts were sealed so, with this secret."""
+        """Return whether this is the seal of the parts with this secret."""
         return hmac.compare_digest(seal, self.seal(*parts))
 
 
 def user_folder(environ: Mapping[str, str], variable: str, default: str) -> str:
-    """This program's folder below the one of a variable; LOCALAPPDATA on Windows.
+    """Return this program's folder below the folder of a variable; LOCALAPPDATA on Windows.
 
     Args:
         environ: environment variables.
-        variable: of the XDG specification.
-        default: where that lies in the user's home unless the variable says so.
+        variable: a variable of the XDG specification.
+        default: its default folder in the user's home.
     """
     base = environ.get("LOCALAPPDATA" if sys.platform == "win32" else variable, "")
     if not os.path.isabs(base):  # the XDG specification: others are to be ignored
@@ -99,10 +99,10 @@ def _make(path: str) -> bytes | None:
 
 
 def write_private(path: str, data: bytes) -> None:
-    """Write a file that nobody else can read, in place of one that is there.
+    """Write a file that nobody else can read, and replace an existing one.
 
     Raises:
-        OSError: it can't be written; nothing is left of it.
+        OSError: it can't be written; no part of it is left.
     """
     fd, part = tempfile.mkstemp(dir=os.path.dirname(path))
     try:

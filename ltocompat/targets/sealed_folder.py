@@ -24,15 +24,15 @@ _KEPT = 90 * 24 * 3600.0  # seconds
 
 
 class UserCache(Struct):
-    """Answers of earlier runs to questions of one kind, by name.
+    """A cache of answers of earlier runs to questions of one kind, by name.
 
     Attributes:
-        NAME: of the folder; another number where older answers no longer hold.
-        MOST: bytes that are taken for one answer.
+        NAME: the name of the folder; its number changes if older answers are no longer valid.
+        MOST: the largest bytes of one answer.
 
     Args:
-        folder: need not exist yet; nobody else can read or write one that is made here.
-        seal: what is kept bears it.
+        folder: the folder, which need not exist; a new one is private to the user.
+        seal: the seal of the answers.
     """
 
     NAME: ClassVar[str]
@@ -44,7 +44,7 @@ class UserCache(Struct):
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Self | None:
-        """This user's cache, beside the nvJitLinks for trials; None if no secret can be kept."""
+        """Return this user's cache, next to the trial linkers; None without a private secret."""
         seal = Seal.of(environ)
         folder = os.path.dirname(Cache.of(environ).folder)
         return None if seal is None else cls(os.path.join(folder, cls.NAME), seal)

@@ -25,7 +25,7 @@ _PYTHON = re.compile(r"3\.[0-9]{1,3}(?:\.[0-9]{1,3})?")
 
 
 def read_system(text: str) -> System:
-    """The system that is written ``linux``, ``windows``, ``wsl2``, ``linux-aarch64`` ...
+    """Return the system of ``linux``, ``windows``, ``wsl2``, ``linux-aarch64`` ...
 
     Raises:
         UsageError: it is none of these.
@@ -41,13 +41,13 @@ def read_system(text: str) -> System:
 
 
 class MarkerEnvironment(Struct, frozen=True):
-    """The environment that the markers of a target see.
+    """The environment for the markers of a target.
 
     Attributes:
         system: its operating system.
-        values: ``sys_platform`` and so on, as PEP 508 names them.
-        extras: the extras that are installed, for pylock.toml (PEP 751).
-        groups: likewise the dependency groups.
+        values: ``sys_platform`` and so on, as in PEP 508.
+        extras: the installed extras, for pylock.toml (PEP 751).
+        groups: the installed dependency groups.
     """
 
     system: System
@@ -57,7 +57,7 @@ class MarkerEnvironment(Struct, frozen=True):
 
     @classmethod
     def of(cls, system: System, python: str | None) -> MarkerEnvironment:
-        """The marker environment of a system with a version of Python.
+        """Return the marker environment of a system with a version of Python.
 
         Args:
             system: the system.
@@ -89,11 +89,11 @@ class MarkerEnvironment(Struct, frozen=True):
         return cls(system, values)
 
     def with_extra(self, extra: str) -> MarkerEnvironment:
-        """This environment, where a marker asks for ``extra``."""
+        """Return this environment with an ``extra``."""
         return replace(self, values={**self.values, "extra": extra})
 
     def holds(self, marker: Marker | str | None) -> bool:
-        """Return whether a marker is true; one that can't be checked counts as true."""
+        """Return whether a marker is true; a marker that can't be checked counts as true."""
         from packaging.markers import Marker
 
         if marker is None or marker == "":

@@ -30,14 +30,14 @@ _QUOTED = re.compile(r"\((?!at ).*\)(?= )|'[^']{2,}'|\"[^\"]{2,}\"")
 
 
 def read_text(path: str, budget: Budget | None = None) -> str:
-    """The text of a file in UTF-8, or in UTF-16 as PowerShell redirects it.
+    """Return the text of a file in UTF-8, or in UTF-16 as redirected by PowerShell.
 
     Args:
         path: the file.
-        budget: what reading it may cost; None for the usual.
+        budget: the budget for reading it; None for the default.
 
     Raises:
-        UsageError: it can't be read, is too large, or is not a text.
+        UsageError: it can't be read, is too large, or is not text.
     """
     most = (budget or Budget()).limits.tables_bytes
     try:
@@ -67,7 +67,7 @@ def read_text(path: str, budget: Budget | None = None) -> str:
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Name a file in the error that ends the block, where that does not; a limit is one, too."""
+    """Add a file's name to an error from the block, including an exceeded limit."""
     try:
         yield
     except LimitExceeded as error:
@@ -77,14 +77,14 @@ def naming(path: str) -> Iterator[None]:
 
 
 def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
-    """The tables of a TOML file.
+    """Return the tables of a TOML file.
 
     Args:
         path: the file.
-        budget: what reading it may cost; None for the usual.
+        budget: the budget for reading it; None for the default.
 
     Raises:
-        UsageError: it can't be read, is too much to read, or is no TOML.
+        UsageError: it can't be read, is too large, or is not TOML.
     """
     text = read_text(path, budget)
     with naming(path):
@@ -112,11 +112,11 @@ _TABLES = ("targets", "promise", "audit")
 
 
 class OwnTables(Struct, frozen=True):
-    """Our tables of a file.
+    """Our tables in a file.
 
     Attributes:
         path: the file.
-        prefix: what stands before their names: ``tool.ltocompat.``, or nothing.
+        prefix: the prefix of their names: ``tool.ltocompat.``, or empty.
         tables: their values; None for a pyproject.toml that has none.
     """
 
@@ -126,7 +126,7 @@ class OwnTables(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The name for all of them in messages."""
+        """Their common name in messages."""
         return "[tool.ltocompat]" if self.prefix else "the file"
 
     def header(self, name: str) -> str:
@@ -135,17 +135,18 @@ class OwnTables(Struct, frozen=True):
 
 
 def own_tables(path: str, budget: Budget | None = None) -> OwnTables:
-    """Our tables of a file.
+    """Our tables in a file.
 
-    A pyproject.toml has other tools' tables beside ours. What is copied from one into an
-    ltocompat.toml means the same there.
+    A pyproject.toml has other tools' tables next to ours. Tables copied from it into an
+    ltocompat.toml mean the same there.
 
     Args:
         path: the file.
-        budget: what reading it may cost; None for the usual.
+        budget: the budget for reading it; None for the default.
 
     Raises:
-        UsageError: the file can't be read, ``tool.ltocompat`` is no table, or stands beside others.
+        UsageError: the file can't be read, ``tool.ltocompat`` is not a table, or mixed with other
+            forms.
     """
     tables: Any = read_toml(path, budget)
     pyproject = os.path.basename(path) == PYPROJECT

@@ -16,9 +16,9 @@ class TargetWord(Tabular, frozen=True):
     """Something that ``--deploy-target`` takes.
 
     Attributes:
-        key: ``cuda``, ``driver`` or ``gpu``: the key that it is a value of.
+        key: ``cuda``, ``driver`` or ``gpu``: the key of the value.
         value: ``12.4``, ``R550``, ``hopper``, ``sm_90``.
-        meaning: what is judged for it.
+        meaning: the GPU, driver or release that the value stands for.
     """
 
     key: str
@@ -27,7 +27,7 @@ class TargetWord(Tabular, frozen=True):
 
 
 def target_words() -> Iterator[TargetWord]:
-    """Every word, newest first within its key."""
+    """Yield every word, newest first within its key."""
     for release in reversed(known_releases("toolkit")):
         driver = drivers.stock_driver(release, "linux")
         parts = [f"driver {driver}" if driver else "an unknown driver (give driver= too)"]

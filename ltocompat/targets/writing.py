@@ -19,7 +19,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def as_toml(target: Target) -> str:
-    """``target`` as a table ``[targets.NAME]``; who said so is not in it."""
+    """Return ``target`` as a table ``[targets.NAME]``, without the sources."""
     bare = _BARE.fullmatch(target.name)
     lines = [f"[targets.{target.name if bare else toml_value(target.name)}]"]
     lines.append(f"os = {toml_value(str(target.system))}")
@@ -53,6 +53,6 @@ def _spelled(
 
 
 def toml_value(value: str | list[str]) -> str:
-    """A text, or a list of texts; what no UTF-8 file can hold becomes a question mark."""
+    """Return a text or a list of texts as TOML; invalid UTF-8 becomes a question mark."""
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return text.encode("utf-8", "replace").decode("utf-8")

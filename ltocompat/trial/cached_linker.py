@@ -52,8 +52,8 @@ class Question(Struct, frozen=True):
     """Questions to one linker.
 
     Attributes:
-        digest: SHA-256 over all that makes a difference.
-        name: what the input is called, here and now.
+        digest: SHA-256 over everything that affects the answer.
+        name: the current name of the input.
     """
 
     digest: bytes
@@ -61,7 +61,7 @@ class Question(Struct, frozen=True):
 
     @classmethod
     def of(cls, linker: Linker, request: Request) -> Question:
-        """The question that a request is."""
+        """Return the question of a request."""
         digest = hashlib.sha256()
         how = "linked" if request.complete else "added"
         for text in (_who(linker), linker.machine, how, *request.options):
@@ -72,7 +72,7 @@ class Question(Struct, frozen=True):
 
     @classmethod
     def about(cls, linker: Linker, what: str) -> Question:
-        """A question about the library itself."""
+        """Return a question about the library itself."""
         text = f"{_who(linker)}\0{linker.machine}\0about\0{what}"
         return cls(hashlib.sha256(text.encode()).digest(), _PLACE)
 
@@ -83,7 +83,7 @@ def _who(linker: Linker) -> str:
 
 
 class TrialCache(UserCache):
-    """Answers of linkers to questions that were asked together, a file for all of them."""
+    """Answers of linkers to questions of one run, in one file."""
 
     # Whatever changes the answer to the same question, as the reading of logs does, takes a new
     # number.
@@ -91,7 +91,7 @@ class TrialCache(UserCache):
     MOST = 4 << 20
 
     def get(self, questions: Sequence[Question]) -> list[TrialOutcome | None]:
-        """The answers that are kept; None if there is none."""
+        """Return the cached answers; None if there are none."""
         rows = self._read(_name(questions), list[TrialOutcome | None]) or [None] * len(questions)
         return [
             None if row is None else replace(row, reason=row.reason.replace(_PLACE, question.name))
@@ -99,7 +99,7 @@ class TrialCache(UserCache):
         ]
 
     def keep(self, questions: Sequence[Question], answers: Sequence[TrialOutcome | None]) -> None:
-        """Keep the answers that last."""
+        """Cache the answers that don't change."""
         rows = [
             None if answer is None or not answer.lasting else _row(question, answer)
             for question, answer in zip(questions, answers, strict=True)
@@ -119,13 +119,13 @@ def _row(question: Question, answer: TrialOutcome) -> TrialOutcome:
 
 
 class CachedLinker(Struct, dict=True):
-    """Asks one linker, whose processes start with the first question that is new.
+    """Asks one linker, whose processes start with the first new question.
 
     Args:
-        linker: whom to ask.
-        cache: what it said before; None to ask everything.
+        linker: the linker.
+        cache: its earlier answers; None: ask everything.
         stack: ends its processes.
-        trial_run: what all trials of this run may cost.
+        trial_run: the CPU time of all trials of this run.
     """
 
     _linker: Linker
@@ -134,7 +134,7 @@ class CachedLinker(Struct, dict=True):
     _trial_run: TrialRun
 
     def ask(self, requests: Sequence[Request]) -> list[TrialOutcome]:
-        """Ask the linker what it does with each request of one file.
+        """Return the linker's answer to each request of one file.
 
         Raises:
             TrialImpossible: the library can't be loaded.
@@ -165,7 +165,7 @@ class CachedLinker(Struct, dict=True):
 
     @functools.cached_property
     def compiles_relocatable(self) -> bool:
-        """As the function of that name finds out.
+        """Return the result of the function with this name.
 
         Raises:
             TrialImpossible: the library can't be loaded.
@@ -218,7 +218,7 @@ def _joined(requests: Sequence[Request], numbers: Iterable[int]) -> list[tuple[l
 
 
 def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialOutcome:
-    """Outcome for a fragment, or, ``whole``, for a link that may leave nothing open."""
+    """Return the outcome for a fragment, or, if ``whole``, for a link without open symbols."""
     who, outcome, offline = str(linker), answer.outcome, linker.tool is Tool.NVLINK
     if outcome is LinkOutcome.ACCEPTED and offline and not whole:
         return TrialOutcome(who, LEFT_OUT)
@@ -242,18 +242,18 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
 
 
 def lost_kernels(answer: Answer) -> str:
-    """Say which kernels a link lost that ended well."""
+    """Return a sentence about the kernels that a successful link lost."""
     return f"the link succeeds, but without the kernels {truncate_list(answer.lost, 3)}"
 
 
 def compiles_relocatable(library: str | os.PathLike[str], tool: Tool = Tool.NVJITLINK) -> bool:
-    """Ask whether ``-r`` makes this linker compile a fragment without kernels.
+    """Return whether ``-r`` makes this linker compile a fragment without kernels.
 
     Measured with ``fragment.ltoir``, LTO-IR of ``fragment.cu``: a device function that calls
     another, which nothing defines (NVRTC 12.0.140, ``-arch=sm_75 -dlto``, so that every nvJitLink
     reads it). 12.0 .. 12.9 refuse the option, 13.0 .. 13.2 take it and write an empty output, 13.3
-    .. 13.5 compile the function and leave the call to a later link (2026-11-21). Other builds are
-    asked, and nvlinks.
+    .. 13.5 compile the function and leave the call to a later link (2026-11-21). Other builds, and
+    nvlinks, are tried.
 
     Raises:
         TrialImpossible: the library can't be loaded.

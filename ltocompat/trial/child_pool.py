@@ -51,21 +51,21 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     """Children that answer requests of one kind; use a subclass as a context manager.
 
     Args:
-        program: the child's module, and its arguments but for the settings.
-        subject: what a child loads, for sentences.
-        limits: of each request.
-        workers: how many requests are tried at a time.
-        environ: environment variables that a child gets beside our own.
-        trial_run: what all trials of this run may cost; None: these cost what they cost.
+        program: the child's module, and its arguments without the settings.
+        subject: the library of a child, for sentences.
+        limits: the limits of each request.
+        workers: number of requests that are tried at a time.
+        environ: additional environment variables of a child.
+        trial_run: the CPU time of all trials of this run; None: no limit.
 
     Attributes:
         FORKS: each request is served by a fork; else by a process that starts anew with another
             batch key.
-        limits: of each request.
-        trial_run: what all trials of this run may cost.
+        limits: the limits of each request.
+        trial_run: the CPU time of all trials of this run.
 
     Raises:
-        Missing: this system is not Linux, where alone children can be confined.
+        Missing: this system is not Linux, the only one that can confine children.
     """
 
     FORKS: ClassVar[bool] = False
@@ -98,7 +98,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         self._running = False
 
     def ended(self, reply: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields of the answer of a process that ended without one."""
+        """Return the fields of the answer for a process that ended without one."""
         status, share = int(reply["died"]), reply.get("share")
         # Of the clock and of the CPU; SIGKILL is the kernel short of memory.
         late = -status in (signal.SIGALRM, signal.SIGXCPU)
@@ -113,18 +113,18 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
 
     @abstractmethod
     def encode(self, request: RequestT) -> Message:
-        """The request as a child reads it."""
+        """Return the request as a child reads it."""
 
     @abstractmethod
     def judge(self, request: RequestT, report: Report, /) -> AnswerT:
-        """The answer that a report amounts to, not yet confirmed."""
+        """Return the answer in a report, not yet confirmed."""
 
     def safe_in_batch(self, _request: RequestT, _answer: AnswerT, /) -> bool:
-        """Return whether a failure may be confirmed in a batch, which makes no difference to it."""
+        """Return whether a failure may be confirmed in a batch, which doesn't affect it."""
         return False
 
     def poisons_worker(self, _: AnswerT, /) -> bool:
-        """Return whether a process that came to this answer can't serve another request."""
+        """Return whether a process with this answer can't serve another request."""
         return False
 
     def __enter__(self) -> Self:
@@ -178,16 +178,16 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     def run(
         self, requests: Iterable[RequestT], watch: Callable[[int], None] | None = None
     ) -> Iterator[AnswerT]:
-        """The answers to requests, in their order; requests are taken up some way ahead.
+        """Yield the answers to requests, in their order; requests are taken some way ahead.
 
-        ``watch`` is called twice a second or more, with the bytes that were answered for.
+        ``watch`` is called twice a second or more, with the bytes of answered requests.
 
-        A failure is asked again in a process that never served a request (but for those of its
-        batch, where that is sure to make no difference), and told once both have spoken. A
-        library that crashes or hangs is an answer.
+        A failure is tried again in a process that never served a request (except requests of its
+        batch, if these surely don't affect it), and reported after both answers. A library that
+        crashes or hangs is an answer.
 
         Raises:
-            UsageError: it was not started, or another run of it is not at its end.
+            UsageError: it was not started, or another run is not finished.
             TrialImpossible: the library can no longer be loaded.
         """
         if self._running or not self.handshake:
@@ -244,7 +244,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
     returned: list[_Task[RequestT, AnswerT]] = field(default_factory=list)
 
     def child(self, *, fresh: bool) -> Process:
-        """The child of this sort, started when there is none."""
+        """Return the child of this kind, started if there is none."""
         if fresh not in self.children:
             self.children[fresh] = self._start(fresh=fresh)
             self._booked[fresh] = 0.0
@@ -256,14 +256,14 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         return self.children[self._fresh]
 
     def takes(self, task: _Task[RequestT, AnswerT]) -> bool:
-        """Return whether it can be given this task now."""
+        """Return whether the child can take this task now."""
         if not self.sent:
             return True
         slow = task.message.slow or any(sent.message.slow for sent in itertools.chain(*self.sent))
         return not slow and len(self.sent) < _BATCHES_AT_ONCE
 
     def send(self, tasks: list[_Task[RequestT, AnswerT]], share: float) -> None:
-        """Send tasks of one batch, which have these CPU seconds together."""
+        """Send tasks of one batch, which share these CPU seconds."""
         self._fresh = tasks[0].first is not None or self._forks
         key = (tasks[0].batch_key,)
         if not self._fresh and self._served not in (None, key):
@@ -275,7 +275,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         child.send([task.message for task in tasks], share, idle=len(self.sent) == 1)
 
     def receive(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
-        """Tasks that were reported; of a child that ended, the one that it was at."""
+        """Yield the reported tasks; for a child that ended, its current task."""
         child = self.current
         frames, alive = child.read()
         for header, body in frames:
@@ -321,7 +321,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         self._shares.clear()
 
     def expire(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
-        """End a child that is stuck, and report its task as out of time."""
+        """End a stuck child, and report its task as timed out."""
         if self.sent and self.current.seconds_left() < 0:
             self.current.wait_ready()  # it raises where the library is what takes so long
             yield from self._ended(self.current, status=-signal.SIGALRM)
@@ -366,7 +366,7 @@ class _Fork:
         self.fresh = True  # it has replied to nothing yet
 
     def reports(self, data: memoryview, owed: int) -> Iterator[Report]:
-        """The replies that ``data`` completes, as many as the fork owes."""
+        """Yield the replies that ``data`` completes, up to the number that the fork owes."""
         try:
             for reply, output in self._reader.feed(data) if self._reader and owed else ():
                 if not isinstance(reply, dict):

@@ -15,7 +15,7 @@ _GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
 
 
 class CompileServer(serving.Server):
-    """Makes NVRTC's calls for each request: one translation unit."""
+    """The server that makes NVRTC's calls for each request: one translation unit."""
 
     forks = False
 
@@ -67,5 +67,5 @@ class CompileServer(serving.Server):
 
 
 def main() -> None:
-    """Serve until the parent hangs up."""
+    """Serve until the parent closes the connection."""
     CompileServer().run()

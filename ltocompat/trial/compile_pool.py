@@ -24,7 +24,7 @@ class LoadedNvrtc(Struct, frozen=True):
 
     Attributes:
         library: its path.
-        release: what nvrtcVersion() says.
+        release: the release from nvrtcVersion().
     """
 
     library: str
@@ -60,7 +60,7 @@ class CompilerProcess(ChildPool[Message, Compiled]):
     def compile(
         self, name: str, source: str, options: Sequence[str], *, want: Literal["ptx", "ltoir"]
     ) -> Compiled:
-        """Compile one translation unit; any failure is a value, and none is asked twice."""
+        """Compile one translation unit; a failure is a value, and is not tried again."""
         fields = {"name": name, "options": list(options), "want": want}
         (compiled,) = self.run([Message(fields, [source.encode()])])
         return compiled

@@ -16,13 +16,13 @@ _VAGUE = ("bad input", "bad ltoir", "ltoir unreadable")
 
 
 def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: SmArch) -> Reason:
-    """The reason with the one possibility that the images leave; as it is if it is not vague.
+    """Return the reason with the only possibility for these images; unchanged if it is exact.
 
     Args:
-        reason: as the log was read.
-        images: what lies in the input that was refused; where the log names none, in all.
-        linker: who refused it.
-        target: of the link.
+        reason: the reason from the log.
+        images: the images in the refused input; if the log names none, in all inputs.
+        linker: the linker that refused it.
+        target: the target of the link.
     """
     if reason.cause not in _VAGUE:
         return reason

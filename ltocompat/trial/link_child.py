@@ -14,7 +14,7 @@ from ltocompat.trial.serving import Reply
 
 
 class LinkServer(serving.Server):
-    """Makes nvJitLink's calls for each request."""
+    """The server that makes nvJitLink's calls for each request."""
 
     def __init__(self, library: str) -> None:
         self._library = library
@@ -29,7 +29,7 @@ class LinkServer(serving.Server):
         return {"release": [release.major, release.minor], "sandbox": held}
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
-        """See ``Server``; only what is not the usual is in a reply."""
+        """See ``Server``; a reply has only unusual values."""
         named, options, complete, keep_output, kernels = message.fields
         linker = self._linker
         reply: Reply = {}

@@ -44,9 +44,9 @@ class LinkedModule(Struct, frozen=True):
     """A module of an input, as linkers see it.
 
     Attributes:
-        module: with the names of its kernels.
-        signature: says, too, if no linker reads it.
-        alone: the module of an object as an input of its own.
+        module: the module with the names of its kernels.
+        signature: its signature, which also shows whether linkers read it.
+        alone: the module of an object as a separate input.
     """
 
     module: Module
@@ -54,7 +54,7 @@ class LinkedModule(Struct, frozen=True):
     alone: TrialInput | None = None
 
     def picked(self, arch: SmArch, linker: Release, *, lto: bool = True) -> tuple[Image, ...]:
-        """The images that a linker picks for a target, whether it reads the module or not."""
+        """Return the images that a linker picks for a target, even if it can't read the module."""
         signature = self.signature
         picked = pick_for_linker(signature, arch, linker, lto=lto).images
         return tuple(self.module.images[signature.images.index(image)] for image in picked)
@@ -64,10 +64,10 @@ class LinkInput(Struct, frozen=True):
     """One input of a link: an object, an archive, a fatbin or a bare image.
 
     Attributes:
-        place: where it lies.
-        trial: its bytes, as the linker gets them; a thin archive has those of its members inside.
-        images: all that is in it; none in an object of host code alone.
-        modules: what a link is about; of an object its relocatable code alone.
+        place: its place.
+        trial: its bytes for the linker; a thin archive has the bytes of its members inside.
+        images: all its images; none in an object with host code only.
+        modules: the modules of a link; for an object, only its relocatable code.
     """
 
     place: Location
@@ -87,34 +87,34 @@ class LinkInput(Struct, frozen=True):
 
     @property
     def goes(self) -> bool:
-        """Return whether a link is about it, or may be."""
+        """Return whether a link uses it, or may use it."""
         routes = [possible_routes(each.signature) for each in self.modules]
         return not routes or any(Route.LINK in route for route in routes)
 
     @property
     def regions(self) -> tuple[TrialInput, ...]:
-        """Parts that linkers read of an object or archive, each as an input of its own."""
+        """The parts of an object or archive that linkers read, each as a separate input."""
         read = (each.alone for each in self.modules if not each.signature.behind_first)
         return tuple(filter(None, read)) or (self.trial,)
 
     def read(self, arch: SmArch, linker: Release, *, lto: bool = True) -> tuple[Image, ...]:
-        """The images that a linker takes out of it for a target."""
+        """Return the images that a linker uses from it for a target."""
         read = (each for each in self.modules if not each.signature.behind_first)
         return tuple(image for each in read for image in each.picked(arch, linker, lto=lto))
 
 
 def of_single_link(inputs: Iterable[LinkInput]) -> list[LinkInput]:
-    """The inputs that a link is about: what the runtime loads is not, where anything else is."""
+    """Return the inputs of a link, without code that the runtime loads if there is other code."""
     given = list(inputs)
     return [each for each in given if each.goes] or given
 
 
 def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
-    """The inputs of one link; none if a part of them can't be read.
+    """Return the inputs of one link; none if a part of them can't be read.
 
     Args:
-        texts: the paths, or places in them, that ``link`` would be given.
-        settings: how to read.
+        texts: the paths, or places in them, as for ``link``.
+        settings: settings for reading.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -127,13 +127,13 @@ def gather_all(texts: Iterable[str], settings: ScanSettings) -> list[LinkInput]:
 
 
 class SingleLink(Struct, frozen=True):
-    """All inputs of one link, as a linker of a release reads them for a target.
+    """All inputs of one link, as a linker release reads them for a target.
 
     Attributes:
-        inputs: in the order in which the linker gets them.
+        inputs: the inputs in the linker's order.
         arch: the target.
         linker: its release.
-        lto: with ``-lto``, which takes LTO-IR.
+        lto: True with ``-lto``, which accepts LTO-IR.
     """
 
     inputs: Sequence[LinkInput]
@@ -143,12 +143,12 @@ class SingleLink(Struct, frozen=True):
 
     @property
     def kinds(self) -> set[ImageKind]:
-        """The kinds of images that the linker takes out of all inputs."""
+        """The kinds of images that the linker uses from all inputs."""
         return {image.kind for each in self.inputs for image in self._read(each)}
 
     @property
     def regions(self) -> list[TrialInput]:
-        """The parts that it reads of all inputs, each as an input of its own."""
+        """The parts of all inputs that it reads, each as a separate input."""
         return [region for each in self.inputs for region in each.regions]
 
     @property
@@ -160,17 +160,17 @@ class SingleLink(Struct, frozen=True):
         return each.read(self.arch, self.linker, lto=self.lto)
 
     def kernels(self) -> tuple[str, ...]:
-        """The kernels that inputs have, as far as they show their names.
+        """Return the kernels of the inputs, as far as their names are readable.
 
-        Of a module with something for the target those that it has for it, of others all: a linker
-        that goes on without these loses them.
+        For a module with code for the target, these are the target's kernels; for others, all
+        kernels, which a linker that skips the module loses.
         """
         images = (image for each, picked in self._modules for image in picked or each.module.images)
         names = (name for image in images if image.kind in _PLAIN for name in image.kernels or ())
         return tuple(dict.fromkeys(names))
 
     def unread_ltoir(self) -> tuple[TrialInput, ...]:
-        """LTO-IR for the target that no linker reads where it lies, as inputs of their own."""
+        """Return LTO-IR for the target that linkers don't read at its place, as separate inputs."""
         return tuple(
             each.alone
             for each, picked in self._modules
@@ -180,9 +180,9 @@ class SingleLink(Struct, frozen=True):
         )
 
     def ltoir_apart(self) -> tuple[TrialInput, ...]:
-        """All LTO-IR of it, where none lies in an object, and there is PTX or SASS beside it.
+        """Return all LTO-IR, if none is in an object, and there is also PTX or SASS.
 
-        nvlink 13.0 to 13.4 loses what they compile of it; 13.5 does not (measured).
+        nvlink 13.0 to 13.4 loses code compiled from it; 13.5 does not (measured).
         """
         taken = [(i.trial, {image.kind for image in self._read(i)}) for i in self.inputs]
         ltoir = tuple(trial for trial, kinds in taken if ImageKind.LTOIR in kinds)
@@ -192,14 +192,14 @@ class SingleLink(Struct, frozen=True):
 
 
 def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
-    """Yield the code at a place, in the largest pieces that a linker takes.
+    """Yield the code at a place, in the largest pieces that a linker accepts.
 
-    An object or archive is one input, as a user would hand it to a linker; of anything else, every
-    module is one, and a place that names an image is that image alone.
+    An object or archive is one input, as for a user's linker. In other files, every module is one
+    input; a place of an image is only that image.
 
     Raises:
         UnreadableInput: the path can't be opened.
-        UsageError: no device code lies there.
+        UsageError: there is no device code.
     """
     found = False
     for piece in walk.of_each_file(place, settings, functools.partial(_pieces, settings=settings)):
@@ -210,7 +210,7 @@ def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skip
 
 
 def no_code_at(place: Location) -> UsageError:
-    """The error about a place where there is nothing to link."""
+    """Return the error about a place without anything to link."""
     return UsageError(
         f"there is no device code at {place}; list the images with: ltocompat inspect"
     )
@@ -219,7 +219,7 @@ def no_code_at(place: Location) -> UsageError:
 def gather_each(
     place: Location, settings: ScanSettings, where: ImageFilter | None = None
 ) -> Iterator[LinkInput | Skipped]:
-    """Every image at a place as an input of its own; with ``where`` only those that match.
+    """Yield every image at a place as a separate input; with ``where``, only matching images.
 
     Raises:
         UnreadableInput: the path can't be opened.
@@ -236,7 +236,7 @@ def gather_each(
 def linkable(
     stored: StoredImage, known: tuple[Image, Skipped | None] | None = None
 ) -> LinkInput | Skipped:
-    """One image as an input, or why it can't be one; ``known``: as ``describe`` has it."""
+    """Return one image as an input, or why it can't be one; ``known``: its description."""
     image, unread = known or describe(stored, _READ)
     try:
         piece = cut(stored)
@@ -253,11 +253,11 @@ def linkable(
 
 
 def trial_input(name: str, piece: Cut) -> TrialInput | None:
-    """A piece as the linker gets it; None if it takes no such thing.
+    """Return a piece as the linker gets it; None if the linker accepts no such piece.
 
     Args:
-        name: what the linker calls it in its messages.
-        piece: as it was cut.
+        name: its name in the linker's messages.
+        piece: the piece of the file.
     """
     if piece.what not in _KINDS:
         return None

@@ -53,9 +53,9 @@ class Pool(ChildPool[Request, Answer]):
 
     Args:
         library: the linker's path.
-        workers: how many requests are tried at a time; by default one on each core.
-        limits: of each request.
-        tool: which linker it is.
+        workers: number of requests that are tried at a time; by default one per core.
+        limits: the limits of each request.
+        tool: the kind of linker.
         trial_run: see ``ChildPool``.
 
     Raises:
@@ -63,7 +63,7 @@ class Pool(ChildPool[Request, Answer]):
 
     Attributes:
         library: the linker's path.
-        limits: of each request.
+        limits: the limits of each request.
     """
 
     FORKS = True
@@ -98,12 +98,12 @@ class Pool(ChildPool[Request, Answer]):
 
     @functools.cached_property
     def release(self) -> Release:
-        """Version of the linker, as it says itself."""
+        """The version that the linker states."""
         return Release(*self.handshake["release"])
 
     @property
     def lacks_device_runtime(self) -> bool:
-        """Return whether it is an nvlink without libcudadevrt, which builds give to each link."""
+        """Return whether it is an nvlink without libcudadevrt, which builds add to each link."""
         return self.tool is Tool.NVLINK and not self.handshake["device_runtime"]
 
     @functools.cached_property
@@ -165,18 +165,18 @@ class Pool(ChildPool[Request, Answer]):
         )
 
     def safe_in_batch(self, request: Request, answer: Answer) -> bool:
-        """See ``ChildPool``: LTO-IR is found too new before its code is looked at.
+        """See ``ChildPool``: A linker finds LTO-IR too new before it reads the code.
 
-        How else a damaged input is refused may depend on what lies behind it in memory. Even of
-        damaged fatbins that are too new, 1 in 100 crashes instead in some processes, alone or not
-        (12.0.140 .. 13.5.37); no linker takes one in a batch that it refuses alone.
+        Other refusals of a damaged input may depend on the memory after it. Even 1 in 100 damaged
+        fatbins that are too new crashes some processes instead, alone or in a batch (12.0.140 ..
+        13.5.37); no linker accepts one in a batch that it refuses alone.
         """
         fatbins = all(input_.kind is InputKind.FATBIN for input_ in request.inputs)
         return fatbins and refused_as_too_new(answer)
 
 
 def refused_as_too_new(answer: Answer) -> bool:
-    """Return whether a linker refused an input by its log because a newer release made it."""
+    """Return whether a linker's log shows that it refused an input of a newer release."""
     reason = logs.explain(answer.log)
     refused = answer.outcome is LinkOutcome.REFUSED
     return refused and reason is not None and reason.cause == TOO_NEW

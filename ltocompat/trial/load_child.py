@@ -112,7 +112,7 @@ class _Cuda:
         return name.split(b"\0")[0].decode("utf-8", "replace"), int(major), int(minor)
 
     def enter(self, index: int) -> int:
-        """Make a GPU's context the current one; a code."""
+        """Make a GPU's context the current one; return a code."""
         if index not in self._contexts:
             code, device = self._call("cuDeviceGet", index)
             if not code:
@@ -123,7 +123,7 @@ class _Cuda:
         return self._call("cuCtxSetCurrent", self._contexts[index])[0]
 
     def load(self, image: bytes, log_bytes: int) -> tuple[int, Any, tuple[bytes, bytes]]:
-        """Code, module, and the JIT compiler's logs: errors and information."""
+        """Return the code, the module, and the JIT compiler's logs: errors and information."""
         options = self._calls.CUjit_option
         logs = [bytearray(log_bytes) for _ in range(2)]
         code, module = self._call(
@@ -142,7 +142,7 @@ class _Cuda:
         return code, module, (errors, information)
 
     def function(self, module: Any, kernel: str) -> tuple[int, Any]:  # noqa: ANN401
-        """Code, and the kernel, which is loaded now at the latest."""
+        """Return the code and the kernel, which is loaded now at the latest."""
         name = kernel.encode("utf-8", "surrogateescape")
         code, function = self._call("cuModuleGetFunction", module, name)
         if not code and self.lazy:
@@ -153,7 +153,7 @@ class _Cuda:
         return code, function
 
     def sound(self) -> bool:
-        """Return whether the current context still works: what failed in it failed by itself."""
+        """Return whether the current context still works after a failure."""
         return self._call("cuCtxSynchronize")[0] == 0
 
     def unload(self, module: Any) -> None:  # noqa: ANN401
@@ -161,7 +161,7 @@ class _Cuda:
         self._call("cuModuleUnload", module)
 
     def launch(self, function: Any, launch: Launch) -> tuple[int, bytes]:  # noqa: ANN401
-        """Run a kernel to its end; code, and the content of its last buffer."""
+        """Run a kernel to its end; return the code and the content of its last buffer."""
         buffers: list[tuple[Any, bytes]] = []
         values: list[int | float] = []
         types: list[Any] = []
@@ -222,7 +222,7 @@ def _has_service() -> bool:
 
 
 class LoadServer(serving.Server):
-    """Makes the driver's calls for each request: one module on one GPU."""
+    """The server that makes the driver's calls for each request: one module on one GPU."""
 
     forks = False  # a driver that was started does not survive it
     reserves_memory = True
@@ -254,7 +254,7 @@ class LoadServer(serving.Server):
         return profiles.driver(service=self._service)
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
-        """See ``Server``; the output is that of the launch."""
+        """See ``Server``; the output is the output of the launch."""
         reply: Reply = {}
         output = self._serve(decode(message), reply)
         if reply["code"]:

@@ -45,13 +45,13 @@ _ABOUT_THE_IMAGE = frozenset({200, 209, 218, 221, 222, 223, 300, 500})
 class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
     """Children that load modules on this machine's GPUs; use it as a context manager.
 
-    A driver that crashes or hangs is an answer. One module is loaded at a time, as programs do it
-    here: lazily or eagerly, by the driver's default or by CUDA_MODULE_LOADING. Each kernel is
-    loaded then, so that none stays unseen. The driver's cache of compiled PTX is off.
+    A driver that crashes or hangs is an answer. One module is loaded at a time, lazily or eagerly
+    as by programs here: by the driver's default or CUDA_MODULE_LOADING. Each kernel is then loaded,
+    so that all are tested. The driver's cache of compiled PTX is off.
 
     Raises:
         Missing: (at the start) there is no driver, it does not start, or it shows no GPU; (by
-            ``run``) a GPU can't be used, whatever is loaded.
+            ``run``) a GPU can't be used for any load.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
 
     @functools.cached_property
     def driver(self) -> LoadedDriver:
-        """The driver that answers, and its GPUs."""
+        """The driver, and its GPUs."""
         handshake = self.handshake
         gpus = tuple(
             LoadGpu(index, name, SmArch.parse(f"sm_{major}{minor}"))

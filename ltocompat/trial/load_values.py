@@ -21,9 +21,9 @@ class Launch(Struct, frozen=True):
 
     Attributes:
         kernel: its name.
-        blocks: how many.
-        threads: of each block.
-        arguments: in the kernel's order; the last buffer is brought back.
+        blocks: number of blocks.
+        threads: threads per block.
+        arguments: in the kernel's order; the last buffer is returned.
     """
 
     kernel: str
@@ -36,12 +36,12 @@ class LoadRequest(Struct, frozen=True):
     """One module to load.
 
     Attributes:
-        name: what it is called in reports.
-        data: a cubin, PTX, or a whole fatbin region as it is stored, so that the driver picks.
-        kernels: each is asked for, which makes the driver load it.
-        gpu: on which, by index.
-        launch: a kernel to run, None to run nothing.
-        file: whose module it is; a process serves those of one file.
+        name: its name in reports.
+        data: a cubin, PTX, or a whole stored fatbin region, from which the driver picks.
+        kernels: the kernels to request, so that the driver loads them.
+        gpu: index of the GPU.
+        launch: a kernel to run; None to run nothing.
+        file: the file of the module; a process serves modules of one file.
     """
 
     name: str
@@ -56,7 +56,7 @@ class LoadOutcome(enum.StrEnum):
     """The outcome of a load.
 
     Attributes:
-        LOADED: all steps that were asked for succeeded.
+        LOADED: all requested steps succeeded.
         REFUSED: the driver returned an error.
         CRASHED: the process ended without an answer.
         TIMED_OUT: the limit of wall-clock time or of CPU time was reached.
@@ -69,13 +69,13 @@ class LoadOutcome(enum.StrEnum):
 
 
 class LoadStep(enum.StrEnum):
-    """The call of the driver that a load came to.
+    """The last call of the driver that a load made.
 
     Attributes:
-        START: cuInit and cuDevicePrimaryCtxRetain, which know nothing of the module.
+        START: cuInit and cuDevicePrimaryCtxRetain, which are independent of the module.
         LOAD: cuModuleLoadDataEx.
-        FUNCTION: cuModuleGetFunction, and cuFuncLoad where kernels are loaded lazily.
-        LAUNCH: cuLaunchKernel, and what brings the buffers there and back.
+        FUNCTION: cuModuleGetFunction, and cuFuncLoad if kernels are loaded lazily.
+        LAUNCH: cuLaunchKernel, and the copies of the buffers.
         UNLOAD: cuModuleUnload.
     """
 
@@ -90,7 +90,7 @@ class LoadGpu(Struct, frozen=True):
     """A GPU that the driver shows.
 
     Attributes:
-        index: its number, as the driver counts (CUDA_VISIBLE_DEVICES applies).
+        index: its number in the driver (CUDA_VISIBLE_DEVICES applies).
         name: ``NVIDIA H100 80GB HBM3``.
         arch: its architecture, by its compute capability.
     """
@@ -101,14 +101,14 @@ class LoadGpu(Struct, frozen=True):
 
 
 class LoadedDriver(Struct, frozen=True):
-    """The user-mode driver that answers.
+    """The user-mode driver of the trials.
 
     Attributes:
         library: path of the libcuda that was loaded.
-        cuda: the CUDA release that it serves (cuDriverGetVersion).
+        cuda: the CUDA release that it supports (cuDriverGetVersion).
         gpus: in the order of their index; at least one.
-        lazy: it loads a kernel when that is first used, as programs have it by default since CUDA
-            12.2; else all of a module at once.
+        lazy: True if it loads a kernel at its first use, the default since CUDA 12.2; else it loads
+            a module as a whole.
     """
 
     library: str
@@ -118,11 +118,11 @@ class LoadedDriver(Struct, frozen=True):
 
 
 class LoadAnswer(TrialAnswer, frozen=True, kw_only=True):
-    """The answer of the driver to one request; its output is that of the launch's last buffer.
+    """The answer of the driver to one request; its output is the launch's last buffer.
 
     Attributes:
-        outcome: how it went.
-        step: the step that failed, else the last one asked for; its code is a CUresult of cuda.h.
+        outcome: the outcome.
+        step: the failed step, else the last requested one; its code is a CUresult of cuda.h.
         kernel: the kernel at which ``function`` or ``launch`` failed, else None.
         gpu: index of the GPU.
         gpu_name: its name.
@@ -148,5 +148,5 @@ AT_START, AT_LOAD, AT_FUNCTION, AT_LAUNCH, AT_UNLOAD = range(1, 6)
 
 
 def decode(message: Message) -> LoadRequest:
-    """The reverse of ``LoadPool.encode``; a zero byte is behind the data, as PTX must have."""
+    """Reverse ``LoadPool.encode``; a zero byte follows the data, which PTX needs."""
     return replace(convert(message.fields, LoadRequest), data=message.pieces[0])

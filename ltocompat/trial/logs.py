@@ -28,14 +28,14 @@ _UNRESOLVED = (
 
 @functools.lru_cache(maxsize=64)  # a library's many images are refused in the same words
 def unresolved(log: str) -> tuple[str, ...]:
-    """Symbols that the log says no input defines, each once, in the log's order."""
+    """Return the symbols that no input defines according to the log, each once, in its order."""
     found = [match for pattern in _UNRESOLVED for match in pattern.finditer(log)]
     found.sort(key=lambda match: match.start())
     return tuple(dict.fromkeys(match[1] for match in found))
 
 
 class Reason(Struct, frozen=True):
-    """Why a link failed, as far as the log tells.
+    """The reason why a link failed, from its log.
 
     Attributes:
         cause: a short name for tables and tests, such as ``ltoir too new``.
@@ -61,17 +61,17 @@ def _texts() -> tuple[_Text, ...]:
 
 
 def first_line(log: str) -> str:
-    """The first line that says something; empty if none does."""
+    """Return the first line with content; empty if there is none."""
     return next((line.strip() for line in log.splitlines() if line.strip()), "")
 
 
 @functools.lru_cache(maxsize=64)
 def explain(log: str, linker: str = "nvJitLink") -> Reason | None:
-    """The reason that a log gives for a failure; None for a log that is not known.
+    """Return the reason in a log for a failure; None for an unknown log.
 
     Args:
-        log: all that was written.
-        linker: what to call the linker that wrote it.
+        log: the whole log.
+        linker: the name of the linker that wrote it.
     """
     if names := unresolved(log):
         more = "; there may be more, since the log stops at the first" * ("ptxas fatal" in log)

@@ -18,7 +18,7 @@ Tries = Callable[[], TryModules]
 
 
 def all_of(tries: Sequence[Tries]) -> Tries | None:
-    """Several ways of trying as one; None for none."""
+    """Return several kinds of trials as one; None for none."""
     if not tries:
         return None
 

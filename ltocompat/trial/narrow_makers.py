@@ -36,11 +36,11 @@ class _Open(Struct):
 
 
 class MakerNarrower(ExitStack):
-    """Asks nvJitLinks; use it as a context manager, which ends their processes.
+    """Finds producers with nvJitLinks; use it as a context manager, which ends their processes.
 
     Args:
-        resolve: the library of a minor release; raises ``Missing`` where there is none.
-        trial_run: what all trials of this run may cost.
+        resolve: returns the library of a minor release; raises ``Missing`` if there is none.
+        trial_run: the CPU time of all trials of this run.
     """
 
     def __init__(self, resolve: Callable[[str], Linker], trial_run: TrialRun | None = None) -> None:
@@ -50,10 +50,10 @@ class MakerNarrower(ExitStack):
         self._pools: dict[Release, Pool | None] = {}
 
     def narrow(self, modules: Sequence[tuple[StoredModule, Module]]) -> list[Module]:
-        """The modules, in order; the makers of their images that are a set are narrowed.
+        """Return the modules in order, with fewer possible producers of their images.
 
         Raises:
-            Missing: a linker that must be asked is not at hand.
+            Missing: a required linker is missing.
         """
         found = [[*module.images] for _, module in modules]
         waiting = grouped(

@@ -51,7 +51,7 @@ class NvJitLink:
         return self._functions[name]
 
     def create(self, options: Sequence[str]) -> tuple[int, int, str]:
-        """Code, handle (0 for none), and, of a failure, the error log."""
+        """Return the code, the handle (0 for none), and after a failure the error log."""
         handle = ctypes.c_void_p()
         texts = _texts(tuple(options))
         code = self._function("Create")(ctypes.byref(handle), len(options), texts)
@@ -62,7 +62,7 @@ class NvJitLink:
         return code, handle.value or 0, log
 
     def add(self, handle: int, kind: int, data: bytes, name: str) -> int:
-        """Add an input, and keep its data until it is linked: 12.2 reads SASS then; its code."""
+        """Add an input and return the code; keep the data until the link, when 12.2 reads SASS."""
         # Every version keeps the pointer to the name until Destroy, and logs what lies there then.
         self._names.append(name.encode())
         return self._add(handle, kind, data, len(data), self._names[-1])
@@ -77,13 +77,13 @@ class NvJitLink:
         return self.content(handle, which, size)[1] if size else b""
 
     def size(self, handle: int, what: str) -> tuple[int, int]:
-        """Code, and bytes of a log, of ``LinkedCubin`` or of ``LinkedPtx``."""
+        """Return the code, and bytes of a log, of ``LinkedCubin`` or of ``LinkedPtx``."""
         size = ctypes.c_size_t()
         code = self._function(f"Get{what}Size")(ctypes.c_void_p(handle), ctypes.byref(size))
         return code, size.value
 
     def content(self, handle: int, what: str, size: int) -> tuple[int, bytes]:
-        """Code, and what has so many bytes."""
+        """Return the code, and a result with this number of bytes."""
         buffer = ctypes.create_string_buffer(size)
         code = self._function(f"Get{what}")(ctypes.c_void_p(handle), buffer)
         return code, buffer.raw

@@ -47,11 +47,11 @@ _LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 
 
 class NvlinkServer(serving.Server):
-    """Runs nvlink for each request.
+    """The server that runs nvlink for each request.
 
     Args:
         program: its path.
-        folder: where its files may lie; whoever started this process removes it.
+        folder: the folder for its files; the parent process removes it.
     """
 
     writes_files = True  # inputs, which may be larger than what a foreign program may print
@@ -85,7 +85,7 @@ class NvlinkServer(serving.Server):
         return {"release": numbers, "sandbox": held, "device_runtime": bool(self._runtime)}
 
     def calls(self) -> Calls | None:
-        """See ``Server``; each nvlink is confined when it is started."""
+        """See ``Server``; each nvlink is confined at its start."""
         return None
 
     def _place_of_libnvvm(self, libraries: Sequence[str]) -> str:
@@ -104,7 +104,7 @@ class NvlinkServer(serving.Server):
         return [path for pattern in patterns for path in glob.glob(pattern)]
 
     def serve(self, message: Message) -> tuple[Reply, bytes]:
-        """See ``Server``; linking is the one step."""
+        """See ``Server``; linking is the only step."""
         named, options, _, keep_output, kernels = message.fields
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             endings = (_ENDINGS[InputKind(kind)] for _, kind in named)

@@ -15,10 +15,10 @@ _PTX_FUNCTION = re.compile(rb"^\s*(?:\.(?:visible|weak)\s+)?\.func\b", re.MULTIL
 
 
 def contents(what: str, output: bytes, kernels: Sequence[str]) -> dict[str, int | list[str] | None]:
-    """Members of a child's reply on the ``Ptx`` or ``Cubin`` that it made.
+    """Return the members of a child's reply about the ``Ptx`` or ``Cubin`` that it made.
 
-    ``kernels``, ``code_bytes`` (of PTX: functions) and ``registers``, the most that a thread of one
-    of the kernels takes; None for what can't be read. ``lost``: which of ``kernels`` it lacks.
+    They are ``kernels``, ``code_bytes`` (for PTX: functions) and ``registers``, the largest number
+    per thread of a kernel; None if unreadable. ``lost``: the missing ones of ``kernels``.
     """
     if what == "Ptx":
         entries = len(_PTX_KERNEL.findall(output))

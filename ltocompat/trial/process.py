@@ -48,23 +48,23 @@ _PYTHON = (sys.executable, "-I", "-S", "-X", "faulthandler", "-c", _START)
 
 
 class Process:
-    """One child, and what is on its way to it.
+    """One child process, with the frames on their way to it.
 
     Args:
-        words: the child's module, and its arguments but for ``ChildSettings``.
-        subject: what it loads, for sentences.
-        limits: of each request.
-        environ: environment variables that it gets beside our own.
-        fresh: it serves each request in a process that served none before.
+        words: the child's module, and its arguments without ``ChildSettings``.
+        subject: its library, for sentences.
+        limits: the limits of each request.
+        environ: additional environment variables.
+        fresh: True to serve each request in a process that served none before.
 
     Raises:
         TrialImpossible: no process can be started.
 
     Attributes:
-        ready: whether it has loaded the library.
-        handshake: what it found out about the library, once it has loaded it.
-        notes: what the child is at, see ``protocol``.
-        stderr_tail: what was printed before it ended; empty while it lives.
+        ready: True if it has loaded the library.
+        handshake: its facts about the loaded library.
+        notes: the child's current step, see ``protocol``.
+        stderr_tail: its last output before its end; empty while it runs.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Process:
 
         Raises:
             TrialImpossible: it can't.
-            Missing: the library is not at hand.
+            Missing: the library is missing.
         """
         poll = select.poll()
         poll.register(self.replies_fd, select.POLLIN)
@@ -168,14 +168,14 @@ class Process:
         return f"{self._subject} can't be loaded: {reason} (status {status}) {words}".rstrip()
 
     def send(self, messages: Sequence[protocol.Message], cpu_seconds: float, *, idle: bool) -> None:
-        """Queue a frame of requests, and write what the pipe takes."""
+        """Queue a frame of requests, and write as much as the pipe accepts."""
         if idle and self.ready:
             self.renew_deadline()
         self.unsent.extend(map(memoryview, protocol.encode_requests(messages, cpu_seconds)))
         self.write()
 
     def write(self) -> None:
-        """Write until the pipe is full; a pipe that nobody reads is for ``read`` to notice."""
+        """Write until the pipe is full; ``read`` notices a closed pipe."""
         unsent = self.unsent
         try:
             while unsent:
@@ -191,7 +191,7 @@ class Process:
             unsent.clear()
 
     def read(self) -> tuple[list[Frame], bool]:
-        """Frames of replies that have arrived, and whether the child still talks sense.
+        """Return the frames of replies that arrived, and whether the child is still working.
 
         Raises:
             TrialImpossible: the library can't be loaded.
@@ -214,15 +214,15 @@ class Process:
         return frames, alive
 
     def renew_deadline(self) -> None:
-        """Start the clock of the request that the child is at."""
+        """Start the clock of the child's current request."""
         self._deadline = time.monotonic() + self._limits.wall_seconds + _GRACE_SECONDS
 
     def seconds_left(self) -> float:
-        """Until the child must have got on; below 0 when it is stuck."""
+        """Return the seconds until the child must make progress; below 0 if it is stuck."""
         return self._deadline - time.monotonic()
 
     def cpu_seconds(self) -> float | None:
-        """CPU time of the child and of its forks that ended; None if the kernel doesn't say."""
+        """Return the CPU time of the child and of its ended forks; None if unknown."""
         with contextlib.suppress(OSError):
             with open(f"/proc/{self._process.pid}/stat", encoding="utf-8") as file:
                 fields = file.read().rpartition(")")[2].split()
@@ -231,7 +231,7 @@ class Process:
         return None
 
     def end(self) -> int:
-        """End the child and all of its processes; its exit status (below 0: minus a signal)."""
+        """End the child and its processes; return its exit status (below 0: minus a signal)."""
         if not self._printed.closed:
             # The group exists until its leader was waited for. One that is ending already keeps its
             # own status.

@@ -105,24 +105,24 @@ def loading(*, forks: bool) -> Calls:
 
 
 def computing(*, serves_on: bool = False, reads: bool = False) -> Calls:
-    """Return the calls of a library that makes bytes of bytes.
+    """Return the calls of a library that only converts bytes.
 
     Args:
         serves_on: see ``_foreign``.
-        reads: it opens more of its own files.
+        reads: True if it opens more of its own files.
     """
     calls = COMPUTING | (LOOKING if reads else frozenset())
     return Calls(calls, _foreign(serves_on=serves_on) | _READING)
 
 
 def laying_out() -> Calls:
-    """Return the calls of our own process that makes files for a program and starts it."""
+    """Return the calls of our own process that writes files for a program and starts it."""
     calls = COMPUTING | LOOKING | FORKING | CONFINING | MAKING | STARTING
     return Calls(calls, _own_process(forks=True))
 
 
 def program() -> Calls:
-    """Return the calls of a program that reads files and writes one, which was made for it."""
+    """Return the calls of a program that reads files and writes one existing file."""
     opening = _opening(os.O_RDONLY, os.O_WRONLY | _CREATE | _TRUNCATE)
     return Calls(COMPUTING | LOOKING | STARTING, _foreign(serves_on=False) | opening)
 
@@ -131,8 +131,8 @@ def driver(*, service: bool, starting: bool = False) -> Calls:
     """Return the calls of a driver, or of our own process while it starts one.
 
     Args:
-        service: the driver's multi-process service is set up here.
-        starting: it is not started yet.
+        service: True if the driver's multi-process service (MPS) is set up here.
+        starting: True if the driver is not started yet.
     """
     own = _own_process(forks=False) if starting else _foreign(serves_on=True)
     conditions = own | {

@@ -42,23 +42,24 @@ Frame = tuple[Any, memoryview]
 
 
 def head_of(header: object, body_size: int) -> bytes:
-    """The bytes of a frame in front of its body."""
+    """Return the bytes of a frame before its body."""
     text = json.dumps(header, separators=(",", ":")).encode()
     return _HEAD.pack(_MARK, len(text), body_size) + text
 
 
 class FrameReader(Struct):
-    """Puts frames together from bytes as they arrive.
+    """Assembles frames from arriving bytes.
 
     Raises:
-        Malformed: (from ``feed``) these are no frames, or one is larger than ``body_limit`` bytes.
+        Malformed: (from ``feed``) the bytes are no frames, or a frame is larger than ``body_limit``
+            bytes.
     """
 
     _body_limit: int
     _buffer: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: Raw) -> Iterator[Frame]:
-        """The frames that ``data`` completes."""
+        """Yield the frames that ``data`` completes."""
         self._buffer += data
         while len(self._buffer) >= _HEAD.size:
             header_size, body_size = _sizes(self._buffer, _HEADER_LIMIT, self._body_limit)
@@ -85,14 +86,13 @@ def _header(text: Raw) -> Any:  # noqa: ANN401 - JSON is anything
 
 
 class Message(Struct, frozen=True):
-    """A request on its way.
+    """A request to a child.
 
     Attributes:
-        fields: any JSON value; each sort of child has its own.
-        pieces: its bytes; those that a child gets end with a zero byte of their own, which readers
-            of PTX rely on.
-        file: of those that may share a process; None: it shares one with none.
-        slow: few are given to a worker at a time.
+        fields: any JSON value; each kind of child has its own.
+        pieces: its bytes; for a child, a zero byte follows each piece, which readers of PTX need.
+        file: the file whose requests may share a process; None: it shares none.
+        slow: True if a worker gets only few of them at a time.
     """
 
     fields: Any
@@ -102,16 +102,16 @@ class Message(Struct, frozen=True):
 
 
 def encode_requests(messages: Sequence[Message], cpu_seconds: float) -> list[Raw]:
-    """A frame of requests, as parts to write one after the other (no piece is copied)."""
+    """Return a frame of requests as parts to write in order (no piece is copied)."""
     rows = [[message.fields, [len(piece) for piece in message.pieces]] for message in messages]
     pieces = [piece for message in messages for piece in message.pieces]
     return [head_of([cpu_seconds, rows], sum(map(len, pieces))), *pieces]
 
 
 def read_requests(stream: BinaryIO) -> tuple[float, Iterator[Message]] | None:
-    """CPU seconds and requests of the next frame of a blocking stream; None at its end.
+    """Return CPU seconds and requests of the next frame of a blocking stream; None at its end.
 
-    They must be taken one by one until the last, since each reads its pieces when it is taken.
+    The caller must take all requests one by one, since each reads its pieces when it is taken.
     """
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size:
@@ -124,12 +124,12 @@ def read_requests(stream: BinaryIO) -> tuple[float, Iterator[Message]] | None:
 
 
 class Report(Struct, frozen=True):
-    """A child's reply to one request, and its output; what is usual is left out of replies.
+    """A child's reply to one request, and its output; usual values are left out of replies.
 
     Attributes:
         reply: the header of its frame.
         output: the body.
-        fresh: the process had served no request before.
+        fresh: True if the process had served no request before.
     """
 
     reply: Mapping[str, Any]
@@ -138,6 +138,6 @@ class Report(Struct, frozen=True):
 
 
 def log_of(reply: Mapping[str, Any]) -> str:
-    """The library's logs, errors first, and what it printed."""
+    """The library's logs, errors first, and its printed output."""
     found = [str(reply[key]) for key in ("error", "info", "printed") if key in reply]
     return "\n".join([log.rstrip("\n") for log in found if log])

@@ -65,11 +65,11 @@ _MORE_TASKS = 4096
 
 
 class Files(Struct, frozen=True):
-    """The paths that may still be opened, with all below them; those that don't exist are left out.
+    """The paths that may still be opened, with everything below them; missing paths are left out.
 
     Attributes:
-        read: to read. The loader's folders, Python's and this package's can always be read.
-        use: to read and write what is there: a device, a file.
+        read: to read. The folders of the loader, Python and this package can always be read.
+        use: existing devices and files to read and write.
         make: folders in which files, folders and links can be made and removed.
         execute: programs to start.
     """
@@ -84,9 +84,9 @@ class Word(Struct, frozen=True):
     """A condition on a call: ``argument & mask == value``.
 
     Attributes:
-        argument: its place, from 0.
+        argument: its position, from 0.
         mask: the bits that count.
-        value: what they have to be.
+        value: the required value of these bits.
         half: 0 for the lower 32 bits of the argument, 1 for the upper ones.
     """
 
@@ -101,9 +101,10 @@ class Calls(Struct, frozen=True):
 
     Attributes:
         allowed: their names.
-        conditions: of some, the cases in which they are; in a case, all of its words hold.
-        errors: how some that are refused are answered; EPERM where nothing is said, ENOSYS for what
-            came with a later Linux.
+        conditions: for some calls, the cases in which they are allowed; all words of a case have to
+            hold.
+        errors: the errors of some refused calls; by default EPERM, and ENOSYS for calls of a later
+            Linux.
     """
 
     allowed: frozenset[str]
@@ -112,7 +113,7 @@ class Calls(Struct, frozen=True):
 
 
 def available() -> tuple[str, ...]:
-    """Return the mechanisms that this system has."""
+    """Return the mechanisms of this system."""
     if sys.platform != "linux":
         return ()
     seccomp = platform.machine() in _AUDIT and call_libc("prctl", _PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
@@ -126,17 +127,17 @@ def landlock_version() -> int:
 
 
 def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: int = 1) -> list[str]:
-    """Confine this process to these files and calls; return the mechanisms that hold.
+    """Confine this process to these files and calls; return the active mechanisms.
 
     Args:
-        limits: which mechanisms are wanted.
-        files: what it may open.
-        calls: what it may ask of the kernel.
-        landlock_since: the version of Landlock that holds all of ``files``; an older one is used,
-            and counts as missing.
+        limits: the wanted mechanisms.
+        files: the files that it may open.
+        calls: the system calls that it may make.
+        landlock_since: the Landlock version that supports all of ``files``; an older one is used,
+            but counts as missing.
 
     Raises:
-        TrialImpossible: one is missing here, and ``limits`` ask for all of them.
+        TrialImpossible: a mechanism is missing here, and ``limits`` require all of them.
     """
     held: list[str] = []
     if sys.platform == "linux":
@@ -163,7 +164,7 @@ def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: in
 
 
 def seal(limits: TrialLimits, calls: Calls) -> None:
-    """Allow fewer calls, now that the library is loaded, and leave no capability."""
+    """Allow fewer calls after the library is loaded, and drop all capabilities."""
     if sys.platform != "linux":
         return
     drop_capabilities()
@@ -172,9 +173,9 @@ def seal(limits: TrialLimits, calls: Calls) -> None:
 
 
 def limit_tasks_and_files(open_files: int) -> None:
-    """Bound the files that this process opens, and the tasks that its user can come to have.
+    """Limit the open files of this process, and the tasks of its user.
 
-    The kernel counts all tasks of a user, whatever started them, and those of root never.
+    The kernel counts all tasks of a user, but never tasks of root.
     """
     # Without /proc there is no bound.
     with contextlib.suppress(OSError), open("/proc/loadavg", encoding="ascii") as file:
@@ -184,12 +185,12 @@ def limit_tasks_and_files(open_files: int) -> None:
 
 
 def lower(what: int, limit: int, *, spare: int = 0) -> None:
-    """Lower a limit of this process, for good.
+    """Lower a limit of this process permanently.
 
     Args:
-        what: the resource, ``resource.RLIMIT_AS`` and so on.
-        limit: the most of it.
-        spare: so much more is the hard limit; below 0, the hard limit stays.
+        what: the resource, such as ``resource.RLIMIT_AS``.
+        limit: the soft limit.
+        spare: the difference of the hard limit; below 0, the hard limit stays.
     """
     _, hard = resource.getrlimit(what)
     if hard != resource.RLIM_INFINITY:
@@ -199,7 +200,7 @@ def lower(what: int, limit: int, *, spare: int = 0) -> None:
 
 
 def drop_capabilities(keep: int = 0) -> None:
-    """Drop all capabilities but those of these bits."""
+    """Drop all capabilities except these bits."""
     number = _CAPSET.get(platform.machine(), -1)
     header = struct.pack("=Ii", _CAPABILITIES_V3, 0)
     for kept in dict.fromkeys((keep, 0)):  # which can't be kept where it isn't there
@@ -208,11 +209,11 @@ def drop_capabilities(keep: int = 0) -> None:
 
 
 def confine_files(files: Files, version: int) -> bool:
-    """Allow these files and nothing else, no TCP, no signals to others; whether Landlock did.
+    """Allow only these files, no TCP, and no signals to others; return whether Landlock did.
 
     Args:
-        files: what may be opened.
-        version: of Landlock, whose rights are used.
+        files: the files that may be opened.
+        version: the version of Landlock whose rights are used.
     """
     if version < 1:
         return False
@@ -257,7 +258,7 @@ def _allow(rules: int, path: str, allowed: int) -> None:
 
 
 def confine_calls(calls: Calls) -> bool:
-    """Let all system calls fail but these; whether seccomp did."""
+    """Let all system calls except these fail; return whether seccomp did."""
     processor = platform.machine()
     if processor not in _AUDIT:
         return False

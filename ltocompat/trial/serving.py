@@ -40,7 +40,7 @@ _OURS = b"Fatal Python error: "
 
 
 def mapped(part: str) -> list[str]:
-    """Paths of the files mapped into this process that have ``part`` in them."""
+    """Return paths with ``part`` in them of files that are mapped into this process."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         rows = (line.rstrip("\n").split(None, 5) for line in maps if part in line)
         return [row[5] for row in rows if len(row) > 5]
@@ -51,7 +51,7 @@ def bindings(name: str, use: str) -> Any:  # noqa: ANN401 - a module without typ
 
     Args:
         name: the module.
-        use: what it does, for the sentence.
+        use: its use, for the sentence.
 
     Raises:
         Missing: it is not installed.
@@ -81,7 +81,7 @@ def _take_protocol() -> tuple[BinaryIO, int]:
 
 
 def keep_memory() -> None:
-    """Let malloc keep what was freed for the next request.
+    """Let malloc keep freed memory for the next request.
 
     A Complete frees and takes some 10 MiB, and returning them to the system each time costs a
     quarter of its time in page faults: 1,200 a link, against 5 with this (13.5.37, glibc 2.36).
@@ -101,10 +101,10 @@ def _unbuffer_stdout() -> None:
 
 
 def die_with(parent: int) -> None:
-    """Ask the kernel to end this process with its parent; 0 asks for nothing.
+    """Ask the kernel to end this process with its parent; 0 requests nothing.
 
     The parent gives 0 when it starts children from a thread, since the kernel would end them with
-    that thread. The clock of each request then ends a child that is left alone.
+    that thread. The clock of each request then ends an abandoned child.
     """
     if parent:
         sandbox.call_libc("prctl", _PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
@@ -120,7 +120,7 @@ def _limit_cpu(seconds: float, *, spare: int) -> None:
 
 
 def printed(descriptor: int = 2) -> bytes:
-    """The tail of what was printed since the last call; the file is empty afterwards."""
+    """Return the tail of the output since the last call; the file is empty afterwards."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
     if not size:
         return b""
@@ -133,13 +133,13 @@ Reply = dict[str, Any]
 
 
 class ChildSettings(Struct, frozen=True):
-    """The settings of a child, as its command line has them.
+    """The settings of a child, from its command line.
 
     Attributes:
-        parent: process that it must not outlive, 0 to leave that to the clock.
+        parent: process that it must not outlive; 0 leaves that to the clock.
         notes: descriptor of the memory for notes, see ``protocol``.
-        fresh: serve each request in a process that served none before.
-        limits: of each request.
+        fresh: True to serve each request in a process that served none before.
+        limits: the limits of each request.
     """
 
     parent: int
@@ -149,14 +149,14 @@ class ChildSettings(Struct, frozen=True):
 
 
 class Server(ABC):
-    """The process that a library answers requests in.
+    """A process in which a library answers requests.
 
     Attributes:
-        forks: a process that has loaded it can be forked, and the fork can use it.
-        reserves_memory: it reserves far more address space than it uses.
-        writes_files: it does more than to print.
-        open_files: the most that it has open at a time.
-        limits: of each request.
+        forks: True if a fork of a process with the loaded library can use it.
+        reserves_memory: True if it reserves far more address space than it uses.
+        writes_files: True if it writes files besides its output.
+        open_files: the largest number of files that it opens at a time.
+        limits: the limits of each request.
         notes: memory that its parent shares, see ``protocol``.
     """
 
@@ -169,27 +169,27 @@ class Server(ABC):
 
     @abstractmethod
     def start(self) -> Reply:
-        """Enter the sandbox and load the library; the handshake with the parent.
+        """Enter the sandbox, load the library, and return the handshake for the parent.
 
         Raises:
-            TrialImpossible: it can't be loaded, or is another one.
-            Missing: it is not at hand.
+            TrialImpossible: it can't be loaded, or is a different library.
+            Missing: it is missing.
         """
 
     def calls(self) -> Calls | None:
-        """Return the calls that are left once it is loaded; None: it runs no code of an input."""
+        """Return the calls that stay allowed after the load; None: it runs no code of an input."""
         return profiles.computing()
 
     @abstractmethod
     def serve(self, message: Message) -> tuple[Reply, bytes]:
-        """The reply to a request, and its output; each step is noted before it is taken."""
+        """Return the reply to a request, and its output; note each step before it."""
 
     def at(self, step: int, number: int = 0) -> None:
-        """Note the step that is taken, and the number of the input."""
+        """Note the current step, and the number of the input."""
         self.notes[protocol.NOTE_STEP], self.notes[protocol.NOTE_INPUT] = step, number
 
     def run(self) -> None:
-        """Load the library and serve until the parent hangs up; settings are the last argument."""
+        """Load the library and serve until the parent closes; settings are the last argument."""
         settings = msgspec.json.decode(sys.argv[-1], type=ChildSettings)
         self.limits = settings.limits
         self._requests, self._replies = _take_protocol()

@@ -16,7 +16,7 @@ _NUMBERS: dict[str, dict[str, list[int]]] = tomllib.loads(_DATA.decode("utf-8"))
 
 
 def numbers(processor: str) -> dict[str, int]:
-    """Return the number of each call that this processor has, by its name."""
+    """Return the numbers of this processor's system calls by name."""
     column = PROCESSORS.index(processor)
     found = ((name, row[column]) for group in _NUMBERS.values() for name, row in group.items())
     return {name: number for name, number in found if number >= 0}

@@ -14,13 +14,13 @@ _SHARES = 4
 
 
 class TrialRun(Struct, eq=False):
-    """The CPU time left to the children of all trials of a run, and who is told how far they are.
+    """The remaining CPU time of all trials of a run, and their progress callback.
 
-    A request gets a quarter of the time at most, so that one that never ends leaves some to others.
+    A request gets at most a quarter of the time, so that an endless request leaves time to others.
 
     Args:
-        cpu_seconds: CPU time of all children together; they may take a second more each.
-        progress: called with what is tried, bytes done and bytes in all.
+        cpu_seconds: CPU time of all children together; each may take a second more.
+        progress: called with the current trial, bytes done and bytes in all.
     """
 
     cpu_seconds: float = math.inf
@@ -30,20 +30,20 @@ class TrialRun(Struct, eq=False):
 
     @classmethod
     def of(cls, limits: Limits, progress: Callable[[Progress], None] | None = None) -> TrialRun:
-        """A run with these limits, which tells ``progress`` how far its trials are."""
+        """Return a run with these limits, which reports to ``progress``."""
         return cls(limits.trial_cpu_seconds, reporter(progress))
 
     def watch(self, what: str, total: int) -> Callable[[int], None] | None:
-        """Tells how many of ``total`` bytes were tried; None if nobody asks."""
+        """Return a callback for the tried bytes out of ``total``; None without ``progress``."""
         progress = self.progress
         return None if progress is None else lambda done: progress(what, done, total)
 
     def most(self, cpu_seconds: float) -> float:
-        """The share of a request as long as enough is left; ``cpu_seconds`` is its own limit."""
+        """The share of a request while enough is left; ``cpu_seconds`` is its own limit."""
         return min(cpu_seconds, self.cpu_seconds / _SHARES)
 
     def reserve(self, cpu_seconds: float) -> float | None:
-        """The time for a child's next requests; None: nothing is left, unless others leave some."""
+        """Return the time for a child's next requests; None: nothing is left at the moment."""
         left = self.cpu_seconds - self._used
         if left <= 0:
             return None
@@ -54,10 +54,10 @@ class TrialRun(Struct, eq=False):
 
     @property
     def used_up(self) -> bool:
-        """Return whether nothing is left, and no child has something to give back."""
+        """Return whether nothing is left, and no child can give time back."""
         return self._used >= self.cpu_seconds and not self._reserved
 
     def give_back(self, share: float, used: float) -> None:
-        """Book what was used of a reserved share."""
+        """Book the used part of a reserved share."""
         self._used -= share - used
         self._reserved -= 1

@@ -62,7 +62,7 @@ class _LinkJob(Struct, frozen=True):
 
     @property
     def offline(self) -> bool:
-        """Return whether nvlink does it."""
+        """Return whether nvlink links it."""
         return self.tool is Tool.NVLINK
 
     @property
@@ -71,7 +71,7 @@ class _LinkJob(Struct, frozen=True):
         return link_key(self.release, self.arch, offline=self.offline, lto=self.lto)
 
     def pick(self, signature: ModuleSignature) -> Pick:
-        """The images that the linker takes."""
+        """The images that the linker uses."""
         return pick_for_linker(signature, self.arch, self.release, lto=self.lto)
 
 
@@ -118,15 +118,15 @@ class LinkTrial(ExitStack):
         self._version = functools.cache(_version)
 
     def identity(self) -> str:
-        """Who is asked about what, as far as it is at hand."""
+        """Return the identity of the trials: each linker version with its architecture."""
         goals = ((self._version(goal.tool, goal.release), goal.arch) for goal in self._goals)
         return ", ".join(f"{version} {arch}" for version, arch in goals)
 
     def for_file(self) -> TryModules:
-        """Asks about the modules of one file, so that its answers depend on no other file.
+        """Return a trial of the modules of one file, whose answers depend on no other file.
 
-        It gives what the linkers did with each module, nothing for those that are not linked, and
-        raises ``Missing`` where a linker is missing.
+        It returns the linkers' answers to each module, none for modules that are not linked, and
+        raises ``Missing`` if a linker is missing.
         """
         return functools.partial(self._try_links, set())
 
@@ -195,7 +195,7 @@ class _Candidate(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def inputs(self) -> tuple[TrialInput, ...]:
-        """Its fatbin region, or its bare image; nothing if its bytes can't be had."""
+        """Its fatbin region or bare image; nothing if its bytes can't be read."""
         name = str(self.stored.place)
         if self.stored.region is not None:
             return (TrialInput(name, InputKind.FATBIN, self.stored.region.all()),)
@@ -286,14 +286,14 @@ class OneLinkTrial(Struct):
     at_hand: bool = False
 
     def answers(self, texts: Sequence[str], settings: ScanSettings) -> Trials:
-        """Ask each linker about all inputs: nvlink with objects, where a target names one.
+        """Try each linker with all inputs; nvlink, if a target names one, with objects.
 
-        None is asked where a part of the inputs can't be read, and none about final SASS, which
-        newer linkers leave out without a word.
+        No linker is tried if a part of the inputs can't be read, or with final SASS, which newer
+        linkers leave out silently.
 
         Args:
-            texts: the inputs, as ``link`` takes them.
-            settings: how to read them.
+            texts: the inputs, as for ``link``.
+            settings: settings for reading them.
 
         Raises:
             Missing: a linker is missing.
@@ -353,17 +353,17 @@ def link_all(
     keep_output: bool = False,
     watch: Callable[[int], None] | None = None,
 ) -> Answer:
-    """Link all inputs at once; a kernel that the output lacks makes the answer ``lost``.
+    """Link all inputs at once; a missing kernel in the output makes the answer ``lost``.
 
-    LTO-IR shows no names: where some lies out of the linker's sight, all of it is linked once more,
-    region by region, and the kernels of both outputs are counted; where nvlink may lose it, it is
-    linked by itself.
+    LTO-IR shows no names. If a linker can't see some of it, all of it is linked again, region by
+    region, and the kernels of both outputs are counted; if nvlink may lose it, it is linked by
+    itself.
 
     Args:
-        pool: asks the linker.
-        link: what it is asked.
-        keep_output: the answer brings the output along.
-        watch: called with the bytes that are done.
+        pool: the linker's processes.
+        link: the link.
+        keep_output: True to return the output in the answer.
+        watch: called with the bytes done.
     """
     options = _options(replace(link.arch, form=ArchForm.REAL), lto=link.lto)
     # Without its device runtime nvlink refuses LTO-IR of objects, where nothing else is linked, and

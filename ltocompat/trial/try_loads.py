@@ -25,11 +25,11 @@ from ltocompat.trial.trial_run import TrialRun
 
 
 class LoadTrial(ExitStack):
-    """Asks the driver of this machine; use it as a context manager, which ends its processes.
+    """Tries the driver of this machine; use it as a context manager, which ends its processes.
 
     Args:
-        target: name of the deploy target that this machine is.
-        trial_run: what all trials of this run may cost.
+        target: name of this machine's deploy target.
+        trial_run: the CPU time of all trials of this run.
     """
 
     def __init__(self, target: str, trial_run: TrialRun | None = None) -> None:
@@ -47,9 +47,9 @@ class LoadTrial(ExitStack):
         return self
 
     def for_file(self) -> TryModules:
-        """Asks about the modules of one file.
+        """Return a trial of the modules of one file.
 
-        It gives what the driver did with each module, nothing for those that it would not load.
+        It returns the driver's answers to each module, none for modules that it would not load.
         """
         return lambda modules: [self._try(stored, module) for stored, module in modules]
 

@@ -20,11 +20,11 @@ SECCOMP = "seccomp"
 
 
 class TrialImpossible(LtocompatError):
-    """No trial can be made with a library at all: it can't be loaded, or it is not nvJitLink."""
+    """A library can't be tried at all: it can't be loaded, or it is not nvJitLink."""
 
 
 def no_process(subject: str, error: OSError) -> TrialImpossible:
-    """The error where the system starts no process for a library, or has no room for its files."""
+    """Return the error if the system starts no process, or has no room for its files."""
     return TrialImpossible(
         f"{subject} can't be tried: no separate process can be started here ({error.strerror}); "
         "allow processes and a folder for temporary files, or check without a trial"
@@ -32,10 +32,10 @@ def no_process(subject: str, error: OSError) -> TrialImpossible:
 
 
 class InputKind(enum.IntEnum):
-    """The sort of an input, by its number in ``nvJitLinkInputType`` (nvJitLink.h 12.0 .. 13.5).
+    """The kind of an input, by its number in ``nvJitLinkInputType`` (nvJitLink.h 12.0 .. 13.5).
 
     Attributes:
-        ANY: the library looks for itself; since 12.4.
+        ANY: the library detects the kind; since 12.4.
     """
 
     CUBIN = 1
@@ -51,8 +51,8 @@ class TrialInput(Struct, frozen=True, dict=True):
     """One input of a link.
 
     Attributes:
-        name: what the library calls it in its log.
-        kind: what the library is told that it is.
+        name: its name in the library's log.
+        kind: the kind that the library gets.
         data: its bytes.
     """
 
@@ -70,13 +70,14 @@ class Request(Struct, frozen=True):
     """One link to try.
 
     Attributes:
-        inputs: added in this order.
-        options: of nvJitLinkCreate, such as ``-arch=sm_90`` and ``-lto``.
-        complete: link for real; else the inputs are only added, which tells about IR versions.
-        keep_output: the answer brings the linked cubin (or, with ``-ptx``, PTX) along.
-        file: whose inputs they are: those of one file may share a process; None shares with no
+        inputs: the inputs, in the order of adding.
+        options: options of nvJitLinkCreate, such as ``-arch=sm_90`` and ``-lto``.
+        complete: True to link; else the inputs are only added, which shows whether their IR
+            versions are accepted.
+        keep_output: True to return the linked cubin (or, with ``-ptx``, PTX) in the answer.
+        file: the file of the inputs: requests of one file may share a process; None shares with no
             other.
-        kernels: those that the inputs have for the target; the link is to keep them.
+        kernels: the inputs' kernels for the target, which the link has to keep.
     """
 
     inputs: tuple[TrialInput, ...]
@@ -145,21 +146,20 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
     """The answer of a library to a request.
 
     Attributes:
-        PLACE: the attribute that says where it failed.
+        PLACE: the attribute with the place of the failure.
         outcome: the outcome.
         step: the last call; after a failure, the call that failed.
-        code: what that call returned (0 is success); None of a crash.
-        code_name: the code's name in the version that gave it, None if our table has none.
-        log: the library's logs and what it printed, cut to ``TrialLimits.log_bytes``.
-        signal: of a crash, the signal's name (``SIGSEGV``), None when the process just ended.
-        exit_status: of a crash without a signal, the status that the process ended with.
-        output: what was made, where it was asked for and is not over ``TrialLimits.output_bytes``.
-        confirmed: a failure that is the input's own: a fresh process gave it again, or it needed
-            none.
-        note: what a process that had served other requests answered, where it was not the same.
+        code: the result of that call (0 is success); None after a crash.
+        code_name: the code's name in that version; None if our table has none.
+        log: the library's logs and output, truncated to ``TrialLimits.log_bytes``.
+        signal: after a crash, the signal's name (``SIGSEGV``); None without a signal.
+        exit_status: after a crash without a signal, the exit status of the process.
+        output: the output, if it was requested and is not over ``TrialLimits.output_bytes``.
+        confirmed: True if the input caused the failure: a fresh process repeated it, or this was
+            not necessary.
+        note: the different answer of a process that had served other requests.
         sandbox: the mechanisms that confined the process.
-        cpu_seconds: of a process that used up all the CPU time that a request gets: so much it was;
-            None if it had less.
+        cpu_seconds: the CPU time of a process that used up a request's full share; else None.
     """
 
     PLACE: ClassVar[str] = "step"
@@ -179,11 +179,11 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Return whether it is confirmed in a fresh process before it is told."""
+        """Return whether a fresh process confirms it before it is reported."""
         return self.outcome in _FAILED
 
     def confirmed_by(self, second: Self) -> Self:
-        """The answer of a fresh process, and whether it says what this one, of a used one, says."""
+        """Return the answer of a fresh process, and whether it equals this answer of a used one."""
         # How a process goes down is chance: the same bytes may end it by different signals.
         rows = [
             (answer.outcome, answer.step, getattr(answer, self.PLACE), answer.code)
@@ -197,7 +197,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def why_ended(self) -> str:
-        """Of a crash or of used up time: why the process is gone."""
+        """The reason why the process ended, after a crash or a time-out."""
         if self.outcome != "timed out":
             return str(self.signal or self.exit_status)
         if self.cpu_seconds is not None:
@@ -208,7 +208,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> str:
-        """Why it failed: the library's error and the start of its log, or how its process ended."""
+        """The reason for the failure: the library's error and log, or the end of the process."""
         if self.outcome == "crashed":
             return f"its process ended ({self.why_ended})"
         if self.code and self.outcome != "timed out":
@@ -253,17 +253,17 @@ class TrialLimits(Struct, frozen=True):
 
     Attributes:
         cpu_seconds: CPU time of one request.
-        wall_seconds: time on the clock for one request.
-        start_seconds: time on the clock until a child has loaded the library.
+        wall_seconds: wall-clock time for one request.
+        start_seconds: wall-clock time until a child has loaded the library.
         memory_bytes: address space of a child.
-        log_bytes: of each log; the rest is cut off.
-        output_bytes: a larger output is measured but not brought along.
-        printed_bytes: what the library may print during one request; the rest is lost.
-        sandbox: mechanisms that confine a child, each where the system has it.
+        log_bytes: bytes of each log; the rest is left out.
+        output_bytes: the largest returned output; a larger one is only measured.
+        printed_bytes: bytes that the library may print during one request; the rest is lost.
+        sandbox: mechanisms that confine a child, as far as the system has them.
         landlock_version: the newest version of Landlock whose rights are used; a kernel may have an
             older one.
-        require_sandbox: no trial where one of them is missing; ``LTOCOMPAT_REQUIRE_SANDBOX`` asks
-            for it, too.
+        require_sandbox: True to make no trial if one of them is missing;
+            ``LTOCOMPAT_REQUIRE_SANDBOX`` does the same.
     """
 
     cpu_seconds: int = 60

@@ -27,12 +27,12 @@ _PLATFORM = re.compile(r"(?:OS|Python platform) *: *(.*)")
 
 
 def is_collected(lines: Sequence[str]) -> bool:
-    """Return whether lines are of collect_env, or list GPUs with their UUIDs."""
+    """Return whether lines are output of collect_env, or list GPUs with their UUIDs."""
     return any(line.startswith(_MARKS) or _LISTED.match(line) for line in map(str.strip, lines))
 
 
 def naming_driver(lines: Sequence[str]) -> list[re.Match[str]]:
-    """What names a driver as its kernel module or a package manager does; none: nothing."""
+    """Return the drivers that a kernel module or a package manager names; none: no match."""
     text = "\n".join(filter(None, map(str.strip, lines)))
     patterns = (row["pattern"] for row in own_table("driver_lines")["line"])
     found = (list(re.finditer(rf"^(?:{each})$", text, re.MULTILINE)) for each in patterns)
@@ -40,7 +40,7 @@ def naming_driver(lines: Sequence[str]) -> list[re.Match[str]]:
 
 
 def read_collected(lines: Sequence[str]) -> Iterator[Node]:
-    """The machine, and the CUDA libraries among its packages."""
+    """Yield the machine, with the CUDA libraries among its packages."""
     lines = [line.strip() for line in lines if line.strip()]
     named = [match[1].strip() for line in lines if (match := _DRIVER.fullmatch(line))][:1]
     naming = naming_driver(lines) if not any(map(DRIVER.fullmatch, named)) else []

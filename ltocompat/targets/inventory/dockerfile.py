@@ -48,16 +48,16 @@ _INSTALLS = re.compile(
 
 
 def is_image(text: str) -> bool:
-    """Return whether a text names an image whose tag tells which hosts start it."""
+    """Return whether a text names an image whose tag shows the hosts that start it."""
     return _IMAGE.fullmatch(text) is not None
 
 
 def read_image(text: str) -> Node:
-    """The keys of an image by its name, or why it has none.
+    """Return the keys of an image by its name, or the reason why it has none.
 
-    NGC's names (nvcr.io/nvidia/pytorch:24.05-py3) tell no CUDA release, and these images start on
-    CUDA 9.0 drivers and newer, whatever their code needs (NVIDIA_REQUIRE_CUDA=cuda>=9.0 in the
-    environment of tritonserver 23.12 and pytorch 20.06, as users print it).
+    NGC's names (nvcr.io/nvidia/pytorch:24.05-py3) name no CUDA release, and these images start on
+    CUDA 9.0 drivers and newer, even if their code needs newer ones (NVIDIA_REQUIRE_CUDA=cuda>=9.0
+    in the environment of tritonserver 23.12 and pytorch 20.06, as users print it).
     """
     match = _IMAGE.fullmatch(text)
     if match is None:
@@ -93,7 +93,7 @@ class _Stage(Struct):
 
 
 def is_dockerfile(lines: Sequence[str]) -> bool:
-    """Return whether lines are a Dockerfile: FROM, but for ARG and comments, comes first."""
+    """Return whether lines are a Dockerfile: FROM comes first, except for ARG and comments."""
     found = map(_INSTRUCTION.match, _logical(lines))
     first = next((line for line in found if line is None or line[1].upper() != "ARG"), None)
     begins = first is not None and first[1].upper() == "FROM"
@@ -101,12 +101,12 @@ def is_dockerfile(lines: Sequence[str]) -> bool:
 
 
 def read_dockerfile(lines: Sequence[str], folder: str, budget: Budget) -> Iterator[Node]:
-    """The image of the last stage: what its bases are, say and install.
+    """Yield the image of the last stage, with the facts of its bases.
 
     Args:
-        lines: of the Dockerfile.
-        folder: the requirements that it copies lie in.
-        budget: what reading them may cost.
+        lines: the lines of the Dockerfile.
+        folder: the folder of the requirements that it copies.
+        budget: the budget for reading them.
 
     Raises:
         UsageError: the base is a variable without a value, or a requirement can't be read.

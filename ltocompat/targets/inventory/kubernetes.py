@@ -40,15 +40,15 @@ def is_nodes(document: object) -> TypeGuard[Table]:
 
 
 def shows_labels(lines: Sequence[str]) -> bool:
-    """Return whether lines have labels of a node, as commands print them or alone.
+    """Return whether lines have labels of a node, with or without other output of a command.
 
-    A document with a node's name that can't be read, such as a quoted one, is not read in part.
+    A document with an unreadable node name, such as a quoted one, is not read at all.
     """
     return any(map(_GPU.search, lines)) and not any(map(_KIND.search, lines))
 
 
 def read_labels(lines: Sequence[str]) -> Iterator[Node]:
-    """The nodes with GPUs of NVIDIA; without names, each label for the second time begins one."""
+    """Yield the nodes with NVIDIA GPUs; without names, a repeated label begins a new node."""
     items: list[Table] = []
     for line in map(str.strip, lines):
         words = line.split()
@@ -66,7 +66,7 @@ def read_labels(lines: Sequence[str]) -> Iterator[Node]:
 
 
 def read_nodes(document: Table) -> Iterator[Node]:
-    """The nodes with GPUs of NVIDIA."""
+    """Yield the nodes with NVIDIA GPUs."""
     for item in _items(document):
         metadata, status = _table(item, "metadata"), _table(item, "status")
         name, labels = str(metadata.get("name", "")), _table(metadata, "labels")

@@ -29,16 +29,16 @@ UNTOLD = ("", "")
 
 
 class Node(Struct, frozen=True):
-    """A machine or an image as a file describes it.
+    """A machine or an image, described by a file.
 
     Attributes:
-        keys: of a deploy target but for its GPUs, with values as in the inline form; empty if
-            nothing tells.
-        gpus: the name of each GPU and its compute capability, either empty if it isn't told; of an
-            image none, and of a machine at least one.
-        name: of the machine; empty if the file has none.
-        pins: packages that are installed there.
-        problem: what contradicts itself about its driver.
+        keys: the keys of a deploy target except GPUs, with values as in the inline form; empty if
+            unknown.
+        gpus: the name of each GPU and its compute capability, each empty if unknown; an image has
+            no GPU, a machine at least one.
+        name: the name of the machine; empty if the file has none.
+        pins: the packages that are installed there.
+        problem: a contradiction about its driver.
     """
 
     keys: dict[str, str]
@@ -52,23 +52,23 @@ class Node(Struct, frozen=True):
         """The value of ``gpu=``; empty for an image.
 
         Raises:
-            UsageError: one of them is not told, or not known.
+            UsageError: one of them has no name, or is unknown.
         """
         return "+".join(dict.fromkeys(gpu_spelling(*gpu) for gpu in dict.fromkeys(self.gpus)))
 
 
 @functools.lru_cache(maxsize=1024)  # nodes of a fleet have the same ones
 def gpu_spelling(name: str, capability: str) -> str:
-    """The value of ``gpu=`` for a GPU as a tool prints it: ``t4``, ``rtx 4090``, ``sm_80``.
+    """Return the value of ``gpu=`` for a GPU as a tool prints it: ``t4``, ``rtx 4090``, ``sm_80``.
 
     Args:
         name: ``Tesla T4``, ``NVIDIA-A100-SXM4-40GB-MIG-1g.5gb``, ``Tesla V100-SXM2...``; may be
             empty.
-        capability: its compute capability, ``8.0``, where the tool prints that as well.
+        capability: its compute capability, ``8.0``, if the tool also prints that.
 
     Raises:
-        UsageError: nothing is told of it, no model is known by that name, models of several
-            architectures are, or the compute capability is another one.
+        UsageError: it has no name, no known model or models of several architectures have the name,
+            or the compute capability differs.
     """
     if not (name.strip() or capability.strip()):
         raise UsageError("no GPU is named; add gpu=, for example gpu=sm_90")

@@ -38,10 +38,10 @@ def is_table(lines: Sequence[str]) -> bool:
 
 
 def read_table(lines: Sequence[str]) -> Iterator[Node]:
-    """The machine of a table, whose names of GPUs may be cut off.
+    """Yield the machine of a table, whose GPU names may be truncated.
 
     Raises:
-        UsageError: there are several tables, or a line is none of theirs.
+        UsageError: there are several tables, or a line doesn't belong to the table.
     """
     heads = [match for line in lines if (match := _TABLE.search(line))]
     _one_machine(heads)
@@ -55,12 +55,12 @@ def read_table(lines: Sequence[str]) -> Iterator[Node]:
 
 
 def is_report(lines: Sequence[str]) -> bool:
-    """Return whether lines are of ``nvidia-smi -q``, with ``-x`` or without."""
+    """Return whether lines are output of ``nvidia-smi -q``, with ``-x`` or without."""
     return any(mark in line for line in lines for mark in _REPORT)
 
 
 def read_report(lines: Sequence[str]) -> Iterator[Node]:
-    """The machine of a full report, as text or XML.
+    """Yield the machine of a full report, as text or XML.
 
     Raises:
         UsageError: there are several reports, or one shows fewer GPUs than the machine has.
@@ -88,12 +88,12 @@ def _one_machine(reports: Sequence[object]) -> None:
 
 
 def is_csv(lines: Sequence[str]) -> bool:
-    """Return whether a line names properties that ``nvidia-smi --query-gpu`` was asked for."""
+    """Return whether a line names properties of ``nvidia-smi --query-gpu``."""
     return any(_QUERIED & {*_heads(line)} for line in lines)
 
 
 def read_csv(lines: Sequence[str]) -> Iterator[Node]:
-    """The machines of a CSV: GPUs of the same driver are one."""
+    """Yield the machines of a CSV: GPUs with the same driver are one machine."""
     start, heads = next((n, heads) for n, line in enumerate(lines) if (heads := _heads(line)))
     gpus: list[tuple[str, tuple[str, str]]] = []
     for cells in csv.reader(lines[start + 1 :], skipinitialspace=True):

@@ -52,16 +52,16 @@ _FORMS = (
 def described_targets(
     path: str, keys: Mapping[str, str], origin: ValueOrigin, asked: str = ""
 ) -> tuple[Target, ...] | None:
-    """The targets that a file describes, equal machines as one; None if it is no such file.
+    """Return the targets in a file, equal machines as one; None if it describes no machines.
 
     Args:
         path: the file.
-        keys: what the user says beside it, which beats the file.
-        origin: where that was written.
+        keys: the user's other keys, which override the file.
+        origin: the origin of these keys.
         asked: the key of the file: one of ``FILE_KEYS``; empty if its content decides.
 
     Raises:
-        UsageError: it can't be read, or does not tell all that it should.
+        UsageError: it can't be read, or is not complete.
         Missing: it is YAML, and no reader of that is installed.
     """
     with naming(path):
@@ -74,10 +74,10 @@ def described_targets(
 
 
 def image_target(name: str, keys: Mapping[str, str], source: str) -> Target:
-    """The target of an image of nvidia/cuda by its name.
+    """Return the target of an nvidia/cuda image by its name.
 
     Raises:
-        UsageError: its name says nothing of CUDA.
+        UsageError: its name has no CUDA release.
     """
     (target,) = _targets([dockerfile.read_image(name)], keys, ValueOrigin(source, ""))
     return target

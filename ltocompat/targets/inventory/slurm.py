@@ -18,7 +18,7 @@ _PROFILE = re.compile(r" (?:[0-9]c\.)?[0-9]g\.[0-9]{1,4}gb.*")
 
 
 def is_nodes(lines: Sequence[str]) -> bool:
-    """Return whether lines are what scontrol prints of nodes."""
+    """Return whether lines are scontrol's output about nodes."""
     return any(line.lstrip().startswith("NodeName=") for line in lines)
 
 

@@ -18,16 +18,16 @@ from ltocompat.targets.linkers.version_request import choose
 
 
 def installed(cache: Cache | None = None) -> tuple[Linker, ...]:
-    """The linkers in a trial cache, oldest first; ``cache`` None for the user's own."""
+    """Return the linkers in a trial cache, oldest first; ``cache`` None: the user's own."""
     return (cache or Cache.of()).installed()
 
 
 def obtain(wanted: str, *, install_missing: bool, tool: Tool = Tool.NVJITLINK) -> Linker:
-    """The linker to run here, installed for trials first where that is wanted and needed.
+    """Return the linker to run here; install it for trials if that is wanted and needed.
 
     Raises:
-        Missing: it is not at hand, and was not to be installed, or can't be.
-        UsageError: it is no version and no such linker.
+        Missing: it is missing, and is not wanted or can't be installed.
+        UsageError: it is neither a version nor such a linker.
     """
     try:
         return resolve(wanted, tool=tool)

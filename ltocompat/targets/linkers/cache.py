@@ -36,10 +36,10 @@ class InstalledFile(Struct, frozen=True):
     """A file of an installed linker.
 
     Attributes:
-        name: of the file: the library, the program nvlink, or the libnvvm beside that.
+        name: the name of the file: the library, the program nvlink, or nvlink's libnvvm.
         size: its bytes.
-        sha256: of it.
-        wheel: what it came out of.
+        sha256: its SHA-256.
+        wheel: the wheel that contained it.
     """
 
     name: str
@@ -49,13 +49,13 @@ class InstalledFile(Struct, frozen=True):
 
 
 class InstallOrigin(Struct, frozen=True):
-    """The record that is kept beside an installed linker.
+    """The record that is stored next to an installed linker.
 
     Attributes:
         version: 12.4.127.
         files: its files, the linker first.
-        evidence: how its version is known.
-        machine: processor that it runs on.
+        evidence: the proof of its version.
+        machine: the processor that it runs on.
     """
 
     version: str
@@ -82,19 +82,19 @@ class Cache(Struct, frozen=True):
         return cls(os.path.join(user_folder(known, "XDG_CACHE_HOME", ".cache"), tool), tool)
 
     def installed(self) -> tuple[Linker, ...]:
-        """Every version that is complete, oldest first."""
+        """Return every complete version, oldest first."""
         found = filter(None, map(self._read, glob.glob("*", root_dir=self.folder)))
         return tuple(sorted(found, key=lambda linker: linker.numbers))
 
     def size_of(self, linker: Linker) -> int:
-        """Bytes that the files of one of ``installed`` take."""
+        """Return the bytes of the files of one of ``installed``."""
         folder = os.path.dirname(linker.path)
         names = (name for name in os.listdir(folder) if name not in {_ORIGIN, SEALED})
         return sum(os.path.getsize(os.path.join(folder, name)) for name in names)
 
     @contextmanager
     def part(self) -> Iterator[str]:
-        """An empty folder inside; whatever is left of it in the end is removed."""
+        """Make an empty folder inside, and remove it at the end."""
         with self._writing():
             os.makedirs(self.folder, exist_ok=True)
             self._sweep()
@@ -105,7 +105,7 @@ class Cache(Struct, frozen=True):
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, part: str, origin: InstallOrigin) -> Linker:
-        """Let the files in the folder ``part`` be one of ours; the first of two installs wins."""
+        """Add the files in the folder ``part`` to the cache; the first of two installs wins."""
         final = os.path.join(self.folder, origin.version)
         with self._writing():
             with open(os.path.join(part, _ORIGIN), "wb") as file:

@@ -34,17 +34,16 @@ def identify(
     claims: Iterable[tuple[str, str]] = (),
     tool: Tool = Tool.NVJITLINK,
 ) -> Linker:
-    """Read the version of a linker, as its bytes prove it; its path is left empty.
+    """Read the version of a linker from its bytes; leave its path empty.
 
     Args:
         view: its bytes.
-        budget: what reading them may cost.
-        claims: (version, evidence) that packages give for an nvJitLink, asked only where it has no
-            banner.
-        tool: which linker it is to be.
+        budget: the budget for reading them.
+        claims: (version, evidence) of packages for an nvJitLink, only used if it has no banner.
+        tool: the expected kind of linker.
 
     Raises:
-        Malformed: it is not that linker, or nothing in it tells its version.
+        Malformed: it is not that linker, or doesn't contain its version.
         LimitExceeded: the budget is used up.
     """
     host = _host(view, budget, tool)
@@ -94,7 +93,7 @@ def _without_banner(
 
 
 def banners(view: ByteView, budget: Budget, spans: Iterable[tuple[int, int]]) -> set[str]:
-    """The versions in the banners of CUDA's compilers that lie in parts of a file.
+    """Return the versions in banners of CUDA's compilers in parts of a file.
 
     Args:
         view: the file.

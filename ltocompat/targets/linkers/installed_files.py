@@ -27,14 +27,14 @@ LARGEST = GIB
 
 
 def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) -> bool:
-    """Return whether the files in ``folder`` are ours alone, and what their sums say.
+    """Return whether ``folder`` has only our files, with the right checksums.
 
     Args:
-        folder: where they lie.
-        tool: the linker that they are.
+        folder: the folder.
+        tool: the kind of linker.
         version: its version, 12.4.127.
-        sums: SHA-256 of each file by its name, as they were when they were installed; a version in
-            our tables needs none.
+        sums: SHA-256 of each file by its name, from the installation; a version in our tables needs
+            none.
 
     Raises:
         OSError: one can't be read.
@@ -53,7 +53,7 @@ def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) ->
 
 
 def keep_seal(folder: str, version: str, sums: Mapping[str, str]) -> None:
-    """Seal what is in ``folder``: its files have just been found to have these sums."""
+    """Seal the contents of ``folder``, whose files were just checked against these checksums."""
     seal = Seal.of()
     if seal is not None:
         with suppress(OSError), open(os.path.join(folder, SEALED), "wb") as file:

@@ -40,10 +40,10 @@ def _table() -> dict[str, Any]:
 def fetch(requirement: str, folder: str) -> None:
     """Put the wheel of ``requirement`` (``nvidia-nvjitlink==13.5.37``) into ``folder``.
 
-    uv has no download: it leaves the files of the wheel there instead.
+    uv has no download: it unpacks the wheel there instead.
 
     Raises:
-        Missing: there is neither pip nor uv, or it gave no wheel.
+        Missing: there is neither pip nor uv, or no wheel came.
     """
     folder = os.path.abspath(folder)
     command = [*_tool(requirement, folder), "--only-binary", ":all:", requirement]
@@ -160,7 +160,7 @@ _BROKEN = (
 
 
 def remove(wanted: str, cache: Cache) -> tuple[Linker, ...]:
-    """Remove what was installed there: ``12.4`` (every patch level), ``12.4.127``, or ``all``.
+    """Remove installed versions: ``12.4`` (every patch level), ``12.4.127``, or ``all``.
 
     Raises:
         Missing: none of them is installed for trials.
@@ -178,13 +178,13 @@ def remove(wanted: str, cache: Cache) -> tuple[Linker, ...]:
 
 
 def present(wanted: VersionRequest, cache: Cache) -> Linker | None:
-    """The newest that is installed already and is what is wanted."""
+    """Return the newest installed version that is wanted."""
     fitting = [linker for linker in cache.installed() if matches(wanted.asked, linker.version)]
     return fitting[-1] if fitting else None
 
 
 def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch) -> Linker:
-    """Install one version, unless it is there; whatever goes wrong, nothing stays behind.
+    """Install one version unless it exists; leave nothing behind after an error.
 
     Raises:
         Missing: it can't be downloaded.

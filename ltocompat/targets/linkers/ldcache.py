@@ -47,14 +47,14 @@ FLAGS = {
 
 
 class CacheEntry(Struct, frozen=True):
-    """One library that the cache knows.
+    """One library in the cache.
 
     Attributes:
-        name: soname that is asked for.
-        path: where it is.
+        name: the soname.
+        path: its path.
         flags: processor and C library, see ``FLAGS``.
-        hwcaps: name of the ``glibc-hwcaps`` folder that it lies in; empty for none.
-        legacy: it lies in a folder for processors of old (glibc < 2.37 only).
+        hwcaps: name of its ``glibc-hwcaps`` folder; empty for none.
+        legacy: True if it lies in a legacy hwcaps folder (glibc < 2.37 only).
     """
 
     name: str
@@ -65,20 +65,20 @@ class CacheEntry(Struct, frozen=True):
 
 
 def cached(machine: Machine) -> tuple[CacheEntry, ...] | None:
-    """The entries of this machine's cache in their order; None if there is no cache.
+    """Return the entries of this machine's cache in order; None if there is no cache.
 
     Raises:
-        Malformed: the cache is broken, or in the format of before 2000.
+        Malformed: the cache is damaged, or in the format from before 2000.
     """
     data = machine.read_bytes(CACHE, _MOST_BYTES)
     return None if data is None else parse_cache(data)
 
 
 def cached_paths(machine: Machine) -> tuple[str, ...]:
-    """The paths in this machine's cache, each once.
+    """Return the paths in this machine's cache, each once.
 
     Raises:
-        Malformed: it is no cache that is read here.
+        Malformed: it is not a readable cache.
     """
     return tuple(dict.fromkeys(entry.path for entry in cached(machine) or ()))
 
@@ -88,7 +88,7 @@ def parse_cache(data: bytes) -> tuple[CacheEntry, ...]:
     """Read the bytes of a cache.
 
     Raises:
-        Malformed: they are no cache.
+        Malformed: they are not a cache.
     """
     start = data.find(_MAGIC)  # the oldest format may stand in front
     if start < 0:
@@ -130,7 +130,7 @@ def _hwcaps(view: ByteView, extension: int) -> tuple[str, ...]:
 
 
 def conf_folders(machine: Machine) -> tuple[tuple[str, str], ...]:
-    """(folder, file that lists it) in the order in which ldconfig puts them into the cache."""
+    """Return (folder, file that lists it) in the order of ldconfig."""
     return tuple(dict.fromkeys(_listed(machine, CONF, 0, set())))
 
 

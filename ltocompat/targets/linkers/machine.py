@@ -43,17 +43,17 @@ _VARIABLES_OF_PROGRAMS = {
 
 
 class Machine(Struct, frozen=True):
-    """Everything that may be asked of a machine; nothing else of it is ever looked at.
+    """The only access to a machine, for all questions about it.
 
     Attributes:
-        root: folder that stands for ``/``; every path that is given or returned is without it.
+        root: folder that stands for ``/``; all given and returned paths are without it.
         environ: environment variables.
-        run: runs a command and returns what it printed, nothing if it failed.
+        run: runs a command and returns its output; empty if it failed.
         search_path: folders where this Python looks for packages.
-        python: path of the Python program whose loading is looked at; empty if none is known.
-        folder: the current folder, which empty and relative search paths mean.
-        budget: what looking at it may cost; None for no limit of time.
-        kept: what was read of files, by ``once``.
+        python: path of the Python program whose loading is examined; empty if unknown.
+        folder: the current folder, for empty and relative search paths.
+        budget: the budget for examining it; None for no time limit.
+        kept: the results of ``once``.
     """
 
     root: str = "/"
@@ -67,7 +67,7 @@ class Machine(Struct, frozen=True):
 
     @classmethod
     def here(cls) -> Machine:
-        """The machine that this program runs on."""
+        """Return the machine that this program runs on."""
         return cls(
             "/",
             os.environ,
@@ -78,7 +78,7 @@ class Machine(Struct, frozen=True):
         )
 
     def running(self, program: str) -> Machine:
-        """This machine, which runs a program of the user's choice wherever that lies."""
+        """Return this machine with a program of the user, which may be run in any folder."""
         if self.run is not _output_of:  # a recorded one runs nothing
             return self
         return replace(self, run=functools.partial(_output_of, chosen=program))
@@ -113,30 +113,30 @@ class Machine(Struct, frozen=True):
         return self._looked(path, _LOOK, os.stat)
 
     def is_file(self, path: str) -> bool:
-        """Return whether a file, behind all links, is there."""
+        """Return whether a file exists, after all links are followed."""
         status = self._status(path)
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def is_folder(self, path: str) -> bool:
-        """Return whether a folder, behind all links, is there."""
+        """Return whether a folder exists, after all links are followed."""
         status = self._status(path)
         return status is not None and stat.S_ISDIR(status.st_mode)
 
     def exists(self, path: str) -> bool:
-        """Return whether anything, behind all links, is there."""
+        """Return whether anything exists, after all links are followed."""
         return self._status(path) is not None
 
     def size(self, path: str) -> int | None:
-        """Bytes of a file; None if there is none."""
+        """Return the number of bytes of a file; None if there is none."""
         status = self._status(path)
         return None if status is None else status.st_size
 
     @contextmanager
     def viewed(self, path: str) -> Iterator[ByteView]:
-        """The bytes of a regular file, while the block runs.
+        """Open the bytes of a regular file while the block runs.
 
         Raises:
-            UnreadableInput: it can't be opened, or something else is there.
+            UnreadableInput: it can't be opened, or is not a regular file.
         """
         with self._reading(path) as fd:
             yield ByteView(FileSource(fd))
@@ -152,7 +152,7 @@ class Machine(Struct, frozen=True):
             yield fd
 
     def once(self, path: str, read: Callable[[ByteView], T]) -> T:
-        """Read a file by ``read``, a function of a module; equal files are read once.
+        """Read a file with ``read``, a function of a module; the same file is read once.
 
         Raises:
             UnreadableInput: it can't be opened, or is not a regular file.
@@ -165,7 +165,7 @@ class Machine(Struct, frozen=True):
             return cast("T", self.kept[key])
 
     def read_bytes(self, path: str, most: int) -> bytes | None:
-        """The first ``most`` bytes of a regular file; None if there is none."""
+        """Return the first ``most`` bytes of a regular file; None if there is none."""
         try:
             with self._reading(path) as fd, open(fd, "rb", closefd=False) as file:
                 return file.read(most)
@@ -173,17 +173,16 @@ class Machine(Struct, frozen=True):
             return None
 
     def text(self, path: str) -> str | None:
-        """The beginning of a text file, at most 16 MiB; None if there is none."""
+        """Return the beginning of a text file, at most 16 MiB; None if there is none."""
         data = self.read_bytes(path, _MOST_TEXT)
         if data is None:
             return None
         return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
     def files(self, folder: str, *patterns: str) -> list[str]:
-        """Paths in ``folder`` that match one of the patterns (``*`` and so on), sorted.
+        """Return the sorted paths in ``folder`` that match one of the patterns (``*`` etc.).
 
-        What an odd file of a machine asks for in a thousand characters is passed over: to read a
-        pattern takes the square of its length.
+        Very long patterns from odd files are ignored, since parsing takes the square of the length.
         """
         short = [pattern for pattern in patterns if len(pattern) <= _LONGEST_PATTERN]
         return sorted({path for text in short for path in self._matching(folder, text.split("/"))})
@@ -205,9 +204,9 @@ class Machine(Struct, frozen=True):
         return self._looked(folder, _LIST, _listed) or []
 
     def real(self, path: str) -> str:
-        """The path behind all symbolic links, whose absolute targets are below ``root`` too.
+        """Return the path after all symbolic links, whose absolute targets are also below ``root``.
 
-        Where there are more links than the system follows, the path as it is.
+        If there are more links than the system follows, return the path unchanged.
         """
         if self.root == "/":
             return os.path.realpath(path)
@@ -236,7 +235,7 @@ def _current_folder() -> str:
 
 
 def program_folders() -> list[str]:
-    """The folders of PATH in which programs are looked for; relative ones are left out."""
+    """Return the folders of PATH; relative ones are left out."""
     folders = filter(os.path.isabs, os.get_exec_path())
     return [folder for folder in folders if _is_trusted(os.path.realpath(folder))]
 
@@ -258,14 +257,14 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def program_path(name: str) -> str | None:
-    """Find a program in the folders of PATH; None if it is not there."""
+    """Find a program in the folders of PATH; None if it is missing."""
     file = f"{name}.exe" if sys.platform == "win32" else name
     paths = filter(os.path.isfile, (os.path.join(folder, file) for folder in program_folders()))
     return next((path for path in paths if os.access(path, os.X_OK)), None)
 
 
 def environment_of_libraries() -> dict[str, str]:
-    """The environment variables by which libraries are found and a driver is set up."""
+    """Return the environment variables that affect libraries and drivers."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -67,10 +67,10 @@ _LAYOUTS = {
 
 
 def places(machine: Machine, name: str) -> Iterator[tuple[str, str]]:
-    """Paths that look like this file, and how each is reached; the same file may come again.
+    """Yield paths that look like this file, and how each is found; a file may occur twice.
 
     Args:
-        machine: where to look.
+        machine: the machine.
         name: a ``Tool``, or one of ``COMPILERS``.
     """
     layout = _LAYOUTS[name]
@@ -101,7 +101,7 @@ def _roots(machine: Machine, layout: _Layout) -> Iterator[tuple[str, Iterable[st
 
 
 def toolkit_roots(machine: Machine) -> dict[str, list[str]]:
-    """The root of each toolkit, and what leads there: CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
+    """Return each toolkit's root, and how it is found: CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
     variables = sorted(filter(_TOOLKIT_VARIABLE.fullmatch, machine.environ))
     found = [(machine.environ[name], name) for name in variables if machine.environ[name]]
     nvccs = (os.path.join(folder, "nvcc") for folder in listed_folders(machine, "PATH"))
@@ -122,9 +122,9 @@ def _root_of(machine: Machine, nvcc: str) -> str:
 
 
 def package_folders(machine: Machine) -> list[str]:
-    """Folders of packages of this Python, and of each whose commands are at hand.
+    """Return package folders of this Python, and of each Python with commands in PATH.
 
-    This tool may have a Python of its own.
+    This tool may have a separate Python.
     """
     environ = machine.environ
     prefixes = [environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")]
@@ -140,7 +140,7 @@ def package_folders(machine: Machine) -> list[str]:
 
 
 def listed_folders(machine: Machine, variable: str) -> list[str]:
-    """The folders that a variable lists; those that depend on where one stands are left out."""
+    """Return the folders that a variable lists, without relative ones."""
     text = machine.environ.get(variable, "")
     separators = "[;:]" if variable == "LD_LIBRARY_PATH" else ";" if ";" in text else os.pathsep
     listed = re.split(separators, text)

@@ -43,7 +43,7 @@ def _around(path: str) -> Iterator[tuple[str, str]]:
 
 
 def recorded_versions(machine: Machine, path: str, *wheels: str) -> Iterator[str]:
-    """Yield the version in the METADATA of each wheel of these names whose RECORD has a file."""
+    """Yield the version of each wheel with one of these names whose RECORD has a file."""
     for folder, inside in _around(path):
         for info in machine.files(folder, *(f"{wheel}.dist-info" for wheel in wheels)):
             record = machine.text(os.path.join(info, "RECORD")) or ""
@@ -70,9 +70,9 @@ _MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "AArch64", "aarch64
 
 
 def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | Skipped]:
-    """Every file that looks like this linker, once each, by path; what is none has a reason.
+    """Yield every file that looks like this linker, once, by path; others with a reason.
 
-    The trial cache is not a place where a program finds its linker: it is left out.
+    The trial cache is left out, since programs don't find linkers there.
     """
     ways = grouped((machine.real(path), via) for path, via in places(machine, tool))
     ours = machine.real(Cache.of(machine.environ, tool).folder)
@@ -89,7 +89,7 @@ def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | S
 
 
 def find(machine: Machine, tool: Tool = Tool.NVJITLINK) -> tuple[Linker, ...]:
-    """Every copy that can be reached, oldest first; in no order that any loader would take."""
+    """Return every reachable copy, oldest first, which is not a loader's order."""
     found = [record for record in search(machine, tool) if isinstance(record, Linker)]
     return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
 
@@ -101,17 +101,17 @@ def resolve(
     machine: Machine | None = None,
     tool: Tool = Tool.NVJITLINK,
 ) -> Linker:
-    """The linker to run here: of the trial cache, else any copy that was found.
+    """Return the linker to run here: from the trial cache, else any copy on the machine.
 
     Args:
-        wanted: ``12.4`` (the newest patch level at hand), ``12.4.127``, or a path.
-        cache: where trial copies are; None for the user's own.
-        machine: where to look for others; None for this one.
-        tool: which linker.
+        wanted: ``12.4`` (the newest available patch level), ``12.4.127``, or a path.
+        cache: the cache of trial copies; None for the user's own.
+        machine: the machine for other copies; None for this one.
+        tool: the kind of linker.
 
     Raises:
         Missing: there is none; the text names the command that installs it.
-        UsageError: the path is no such linker.
+        UsageError: the path is not such a linker.
     """
     ours = cache or Cache.of(tool=tool)
     if not is_version(wanted):
@@ -151,16 +151,16 @@ def _at(path: str, cache: Cache) -> Linker:
 
 
 def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLINK) -> Linker:
-    """The copy in one file, by what its bytes prove.
+    """Return the copy in one file, identified by its bytes.
 
     Args:
-        machine: where it lies.
+        machine: its machine.
         path: the file itself, after all links are followed.
-        via: how it was reached.
-        tool: which linker it is to be.
+        via: how it was found.
+        tool: the expected kind of linker.
 
     Raises:
-        Malformed: it is not that linker, or its version can't be told.
+        Malformed: it is not that linker, or its version is unknown.
         UnreadableInput: it can't be opened.
     """
     with machine.viewed(path) as view:

@@ -25,10 +25,10 @@ class VersionRequest(Struct, frozen=True):
     """One version to install.
 
     Attributes:
-        tool: which linker.
-        asked: 12.4.127; of a minor that is not in our tables, 14.1.
-        packages: the packages that have it; each gives one file.
-        wheels: what is known of each of them, nothing when the version is not in our tables.
+        tool: the kind of linker.
+        asked: 12.4.127; for a minor that is not in our tables, 14.1.
+        packages: its packages; each gives one file.
+        wheels: the known wheels of these packages; empty if the version is not in our tables.
     """
 
     tool: Tool
@@ -42,18 +42,18 @@ class VersionRequest(Struct, frozen=True):
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """Requirements as pip and uv take them: ``nvidia-nvjitlink==13.5.37``."""
+        """The requirements for pip and uv: ``nvidia-nvjitlink==13.5.37``."""
         exact = self.asked.count(".") == 2
         return tuple(f"{name}=={self.asked}{'' if exact else '.*'}" for name in self.packages)
 
     @property
     def size(self) -> int:
-        """Bytes to download; 0 if nothing is known of it."""
+        """Bytes to download; 0 if unknown."""
         return sum(wheel.size for wheel in self.wheels)
 
 
 def split(text: str) -> tuple[Tool, str]:
-    """``nvlink=13.5`` as the tool and what is wanted of it: a version, ``all`` or a path.
+    """Return the tool of ``nvlink=13.5`` and the request: a version, ``all`` or a path.
 
     Raises:
         UsageError: it names no linker.
@@ -65,12 +65,12 @@ def split(text: str) -> tuple[Tool, str]:
 
 
 def is_version(text: str) -> bool:
-    """Return whether ``text`` is 12.4 or 12.4.127, rather than a path."""
+    """Return whether ``text`` is 12.4 or 12.4.127, not a path."""
     return _VERSION.fullmatch(text) is not None
 
 
 def matches(text: str, version: str) -> bool:
-    """Return whether ``version`` is the one, or of the minor, that was asked for."""
+    """Return whether ``version`` is the requested version, or of the requested minor."""
     return version == text or version.startswith(f"{text}.")
 
 
@@ -81,13 +81,13 @@ def choose(
     platform: str | None = None,
     tool: Tool = Tool.NVJITLINK,
 ) -> tuple[VersionRequest, ...]:
-    """The versions that ``text`` asks for; of a minor the newest patch level that is known.
+    """Return the requested versions; for a minor, the newest known patch level.
 
     Args:
         text: ``12.4``, ``12.4.127``, or ``all`` for one of each minor.
-        allow_unknown: a version that is not in our tables is wanted nevertheless.
-        platform: as Python names it, ``linux-x86_64``; None for this one.
-        tool: of which linker.
+        allow_unknown: True to also accept a version that is not in our tables.
+        platform: Python's name of the platform, ``linux-x86_64``; None for this one.
+        tool: the kind of linker.
 
     Raises:
         UsageError: it is not a version, or one that is not in our tables.

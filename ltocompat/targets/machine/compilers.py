@@ -30,10 +30,10 @@ _WHEELS = {
 
 
 def compilers(machine: Machine, toolkits: Sequence[Toolkit]) -> tuple[Compiler, ...]:
-    """Every copy once, by path.
+    """Return every copy once, by path.
 
     Args:
-        machine: where to look.
+        machine: the machine.
         toolkits: the toolkits of this machine.
     """
     found = []
@@ -79,7 +79,7 @@ def _version(
 
 
 def banner_versions(machine: Machine, path: str) -> set[str]:
-    """The versions in a library's own banner; empty if it has none or can't be read."""
+    """Return the versions in a library's banner; empty if it has none or can't be read."""
     from ltocompat.files.objects.elf_host import read_elf
 
     with suppress(LtocompatError), machine.viewed(path) as view:

@@ -58,7 +58,7 @@ _SIBLINGS = (
 
 
 def kernel_driver(machine: Machine, answers: Answers) -> KernelDriver | None:
-    """The driver in the kernel: by its own files, else by what NVML says."""
+    """Return the driver in the kernel: from its own files, else from NVML."""
     found = _KERNEL.search(machine.text(PROC) or "")
     version = driver_version(found[2]) if found else None
     if found and version:
@@ -77,7 +77,7 @@ def user_driver(
     answers: Answers,
     problems: list[str],
 ) -> UserDriver | None:
-    """The libcuda.so.1 that a program of this machine gets."""
+    """Return the libcuda.so.1 that a program on this machine loads."""
     found = loader.resolve(LIBCUDA)
     if found.path is None:
         if found.problem and "No such file" not in found.problem:
@@ -102,15 +102,15 @@ def describe(
     cuda: Release | None = None,
     problems: list[str],
 ) -> UserDriver:
-    """All about one copy of libcuda, of which nothing is loaded.
+    """Return the facts about one copy of libcuda, without loading it.
 
     Args:
-        machine: where it is.
+        machine: its machine.
         path: the file.
         found_by: how it was found.
         kernel: the driver in the kernel.
-        cuda: what cuDriverGetVersion of this very copy says.
-        problems: where to add what can't be read.
+        cuda: the result of cuDriverGetVersion of this copy.
+        problems: gets a sentence for each unreadable part.
     """
     real = machine.real(path)
     folder = os.path.dirname(real)
@@ -195,7 +195,7 @@ def _sibling(machine: Machine, folder: str, name: str) -> Sibling:
 def compat_folders(
     machine: Machine, front: UserDriver | None, kernel: KernelDriver | None, problems: list[str]
 ) -> tuple[CompatFolder, ...]:
-    """Every cuda-compat copy: NVIDIA's packages', conda's, and those that search paths list."""
+    """Every cuda-compat copy: of NVIDIA's packages, of conda, and in search paths."""
     searched = machine.environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
     lists = [(folder, "LD_LIBRARY_PATH") for folder in searched if folder]
     lists += conf_folders(machine)

@@ -26,7 +26,7 @@ class Answers(Struct, frozen=True):
         cuda: the CUDA release of libcuda, by cuDriverGetVersion.
         libcuda: the file that a child process loaded.
         driver: the kernel driver.
-        driver_source: who said so.
+        driver_source: the source of that.
         gpus: the GPUs.
     """
 
@@ -92,7 +92,7 @@ _MODEL = re.compile(r"^Model:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
 def gpus(machine: Machine, answers: Answers, board: Jetson | None) -> tuple[LocalGpu, ...]:
-    """Every GPU; an architecture that the driver didn't tell is that of the name."""
+    """Return every GPU; if the driver gives no architecture, by its name."""
     if answers.gpus:
         # nvidia-smi of Jetsons gives no compute capability; the board's model does.
         hint = board.model if board and board.model else ""

@@ -55,7 +55,7 @@ def _nvml() -> dict[str, Any]:
 
 
 def main() -> int:
-    """Print what can be found out."""
+    """Print the facts that can be determined."""
     answer: dict[str, Any] = {}
     for ask in (_libcuda, _nvml):
         try:

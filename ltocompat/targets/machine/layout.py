@@ -42,9 +42,9 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         default: folders that are searched last.
-        lib: what ``$LIB`` stands for.
-        platform: what ``$PLATFORM`` stands for.
-        hwcaps: folders below ``glibc-hwcaps`` that this processor takes, best first.
+        lib: the value of ``$LIB``.
+        platform: the value of ``$PLATFORM``.
+        hwcaps: folders below ``glibc-hwcaps`` for this processor, best first.
     """
 
     default: tuple[str, ...]
@@ -53,13 +53,13 @@ class Layout(Struct, frozen=True):
     hwcaps: tuple[str, ...]
 
     def expand(self, text: str, origin: str) -> str:
-        """Put values in for ``$ORIGIN``, ``$LIB`` and ``$PLATFORM``."""
+        """Insert the values of ``$ORIGIN``, ``$LIB`` and ``$PLATFORM``."""
         values = {"ORIGIN": origin, "LIB": self.lib, "PLATFORM": self.platform}
         return _TOKEN.sub(lambda match: values[match[1] or match[2]], text)
 
 
 def layout(machine: Machine, processor: str) -> Layout:
-    """The layout for programs of ``processor`` (``x86-64``, ``AArch64``)."""
+    """Return the layout for programs of ``processor`` (``x86-64``, ``AArch64``)."""
     triplet = _TRIPLETS.get(processor, "")
     multiarch = bool(triplet) and any(
         machine.exists(f"{folder}/{triplet}/libc.so.6") for folder in ("/lib", "/usr/lib")
@@ -82,7 +82,7 @@ def layout(machine: Machine, processor: str) -> Layout:
 
 
 def processor_of(machine: Machine) -> str:
-    """The processor that a machine's programs are for: by its loader, else by its kernel."""
+    """Return the processor of a machine's programs: from its loader, else from its kernel."""
     for processor, paths in _INTERPRETERS.items():
         if any(map(machine.exists, paths)):
             return processor

@@ -90,13 +90,13 @@ _BY_CHANCE = (BindRule.CACHE, BindRule.CONF, BindRule.DEFAULT)
 
 
 def look_at(machine: Machine, environment: Environment, path: str, host: HostBinary) -> Library:
-    """Resolve the libraries of a program, or of a library that a program opens by its path.
+    """Find the libraries of a program, or of a library that a program opens by its path.
 
     Args:
-        machine: where the file is.
-        environment: the machine, as ``probe`` found it.
-        path: the file, absolute.
-        host: what its headers ask for.
+        machine: the machine with the file.
+        environment: the machine's facts from ``probe``.
+        path: the absolute path of the file.
+        host: the requirements in its headers.
     """
     asking = replace(host, nvjitlink_imports=_ordered(machine, path, host))
     loader, resolved = _load(machine, environment, path)

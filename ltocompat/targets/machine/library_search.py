@@ -54,11 +54,11 @@ LIBRARIES = {
 
 
 def picks(machine: Machine, versions: Mapping[str, str | None]) -> Iterator[LibraryPick]:
-    """Return the files that each way of loading gets for each library.
+    """Yield the files that each loading method finds for each library.
 
     Args:
-        machine: where to look.
-        versions: version of each copy that is known, by its real path.
+        machine: the machine.
+        versions: the version of each known copy, by its real path.
     """
     for name, library in LIBRARIES.items():
         for soname in library.sonames:

@@ -15,7 +15,7 @@ from ltocompat.targets.machine.objects import SharedObject
 
 
 class BindRule(enum.StrEnum):
-    """The rule by which the loader looked where it found a library."""
+    """The rule by which the loader found a library."""
 
     LOADED = "already loaded"
     PATH = "path"
@@ -31,10 +31,10 @@ class Loaded(Struct, frozen=True):
     """One library or program in a process.
 
     Attributes:
-        path: where the loader found it, in the loader's own spelling.
+        path: its path in the loader's spelling.
         real: the file itself, after all links are followed.
-        file: what is in it.
-        loader: what brought it first, whose RPATH it inherits; None for the program.
+        file: its headers.
+        loader: the file that loaded it first, whose RPATH it inherits; None for the program.
     """
 
     path: str
@@ -44,12 +44,12 @@ class Loaded(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name to call it by."""
+        """Its name."""
         return self.file.soname or os.path.basename(self.path)
 
     @property
     def origin(self) -> str:
-        """The value of ``$ORIGIN`` in it: its folder as found; a program's is the real one."""
+        """The value of ``$ORIGIN`` in it: its folder as found; for a program, the real one."""
         return os.path.dirname(self.real if self.file.program else self.path)
 
 
@@ -58,11 +58,11 @@ class Resolved(Struct, frozen=True):
 
     Attributes:
         asked: the name: a soname, or a path.
-        needed_by: path of the file that asked; None for a program's own dlopen.
-        loaded: what it gets; None if nothing is found or can be loaded.
-        rule: what made the loader look there; None if nothing is found.
-        owner: name of the file whose RPATH or RUNPATH it was.
-        problem: why it gets nothing, in the loader's own words.
+        needed_by: path of the file that needs it; None for a program's own dlopen.
+        loaded: the loaded file; None if nothing is found or can be loaded.
+        rule: the search rule; None if nothing is found.
+        owner: name of the file with that RPATH or RUNPATH.
+        problem: the loader's error.
     """
 
     asked: str
@@ -79,7 +79,7 @@ class Resolved(Struct, frozen=True):
 
     @property
     def real(self) -> str | None:
-        """The file behind all links."""
+        """The file after all links are followed."""
         return self.loaded.real if self.loaded else None
 
     @property
@@ -91,15 +91,14 @@ class Resolved(Struct, frozen=True):
 
 
 class Library(Struct, frozen=True):
-    """A host file with device code, on the machine where it is to run.
+    """A host file with device code, on the machine where it will run.
 
     Attributes:
         path: the file.
-        host: what its headers ask for.
-        resolved: what the loader brings for it, itself first; empty if it can't be loaded.
-        nvjitlink: the nvJitLink that it really gets; None if it asks for none, or gets none.
-        declared: the nvJitLink that its own RUNPATH or package means it to get, where that is
-            another one; None otherwise.
+        host: the requirements in its headers.
+        resolved: the files that the loader loads for it, itself first; empty if it can't be loaded.
+        nvjitlink: the nvJitLink that it really loads; None if it needs none, or finds none.
+        declared: the nvJitLink that its own RUNPATH or package intends, if that differs; else None.
         environment: the machine.
     """
 
@@ -112,5 +111,5 @@ class Library(Struct, frozen=True):
 
     @property
     def release(self) -> Release | None:
-        """Minor release of the nvJitLink that it gets."""
+        """The minor release of the nvJitLink that it loads."""
         return None if self.nvjitlink is None else self.nvjitlink.release

@@ -34,14 +34,14 @@ class _Place(Struct, frozen=True):
 
 
 class Loader:
-    """One process as it fills with libraries; each name gets what ld.so would give it.
+    """One simulated process; each library name is resolved as by ld.so.
 
     Attributes:
         machine: the machine.
-        program: the program of the process; None for one that has no RPATH of its own.
-        loaded: what is in the process, in the order of loading.
+        program: the program of the process; None for a program without an RPATH.
+        loaded: the loaded files, in order.
         history: every answer so far, in order.
-        problems: what kept this loader from looking as ld.so does.
+        problems: differences from ld.so that could not be avoided.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Loader:
         self.history.append(Resolved(path, None, self.program, BindRule.PATH))
 
     def load(self, library: str, by: Loaded | None = None) -> tuple[Resolved, ...]:
-        """Load a library with all that it needs; breadth first, as ld.so and dlopen do it."""
+        """Load a library with everything that it needs, breadth first like ld.so and dlopen."""
         before = len(self.history)
         first = self.resolve(library, by=by)
         if first.loaded and first.rule is not BindRule.LOADED:
@@ -95,7 +95,7 @@ class Loader:
                     todo.append(new)
 
     def resolve(self, library: str, by: Loaded | None = None) -> Resolved:
-        """Load one library, but not what it needs."""
+        """Load one library without the libraries that it needs."""
         answer = self._resolve(library, by)
         self.history.append(answer)
         return answer

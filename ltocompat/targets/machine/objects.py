@@ -17,16 +17,17 @@ _IDENTIFICATION_BYTES = 64  # ld.so takes shorter files for broken
 
 
 class SharedObject(Struct, frozen=True):
-    """One ELF file, as far as the loader cares.
+    """One ELF file, as far as it matters to the loader.
 
     Attributes:
         machine: processor: ``x86-64``, ``AArch64``.
-        program: it names a loader of its own (PT_INTERP), as programs do.
+        program: True if it names a loader (PT_INTERP), as programs do.
         soname: DT_SONAME.
         needed: DT_NEEDED in the order of the file.
         rpath: DT_RPATH as written; None if there is none, or a DT_RUNPATH makes it void.
         runpath: DT_RUNPATH as written.
-        no_default: linked with ``-z nodefaultlib``: it doesn't look in the default folders.
+        no_default: True if it was linked with ``-z nodefaultlib``, so that the default folders are
+            not searched.
     """
 
     machine: str
@@ -43,7 +44,7 @@ def read_object(machine: Machine, path: str) -> SharedObject:
 
     Raises:
         UnreadableInput: it can't be opened.
-        Malformed: it is not an ELF file; the text is what ld.so says of such files.
+        Malformed: it is not an ELF file; the text is ld.so's error for such files.
     """
     return machine.once(path, _parsed)
 

@@ -35,13 +35,13 @@ _CGROUPS = (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman
 
 
 def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
-    """Look at a machine; never raises: what can't be found out is a problem of the environment.
+    """Examine a machine without raising errors; unknown facts become problems of the environment.
 
-    Nothing is loaded into this process, and nothing but ``machine`` is looked at.
+    Nothing is loaded into this process, and only ``machine`` is examined.
 
     Args:
         machine: the machine.
-        limits: what looking at it may cost.
+        limits: bounds for examining it.
     """
     machine = replace(machine, budget=Budget(limits))
     problems: list[str] = []
@@ -115,7 +115,7 @@ def is_wsl2(machine: Machine) -> bool:
 
 
 def jetson(machine: Machine) -> Jetson | None:
-    """The board, where this is Linux for Tegra."""
+    """Return the board, if this is Linux for Tegra."""
     match = _TEGRA.search(machine.text("/etc/nv_tegra_release") or "")
     release = f"{match[1]}.{match[2]}" if match else None
     if release is None and (match := _DPKG.search(machine.text("/var/lib/dpkg/status") or "")):
@@ -127,11 +127,11 @@ def jetson(machine: Machine) -> Jetson | None:
 
 
 def container(machine: Machine) -> str | None:
-    """Return the kind of this container, by the marks that its engine leaves.
+    """Return the kind of this container, by the marks of its engine.
 
     Returns:
-        ``docker``, ``podman``, ``apptainer`` ...; ``image`` where only the variables of NVIDIA's
-        images say so; None if nothing does.
+        ``docker``, ``podman``, ``apptainer`` ...; ``image`` if only the variables of NVIDIA's
+        images show it; None outside of containers.
     """
     environ = machine.environ
     groups = machine.text("/proc/1/cgroup") or ""
@@ -148,7 +148,7 @@ def container(machine: Machine) -> str | None:
 
 
 def variables(machine: Machine) -> tuple[tuple[str, str], ...]:
-    """The environment variables that CUDA, its containers and the loader listen to."""
+    """Return the environment variables that CUDA, its containers and the loader read."""
     return tuple(sorted(item for item in machine.environ.items() if _VARIABLES.fullmatch(item[0])))
 
 

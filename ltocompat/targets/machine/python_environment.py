@@ -33,11 +33,11 @@ class Installation(Struct, frozen=True):
     """An environment of packages.
 
     Attributes:
-        name: what to call it: its folder, or the interpreter.
+        name: its name: its folder, or the interpreter.
         because: why it was chosen: ``named`` (its folder), ``--python``, ``VIRTUAL_ENV``,
             ``CONDA_PREFIX`` or ``this Python``.
-        folders: where its files are.
-        python: its interpreter; None if it is the one that runs this program, or unknown.
+        folders: the folders with its files.
+        python: its interpreter; None if it runs this program or is unknown.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Installation(Struct, frozen=True):
 
 
 def chosen(python: str | None, environ: Mapping[str, str], machine: Machine) -> Installation:
-    """The environment that is meant: ``--python``, else an active one, else this interpreter's.
+    """Return the requested environment: ``--python``, else an active one, else this interpreter's.
 
-    The user named or activated its Python, which is run wherever it lies. What lies in a folder
-    that the user named is not run.
+    A Python that the user named or activated is run, in any folder. Files in a folder that the user
+    named are not run.
 
     Raises:
         UsageError: ``python`` does not run, and is not a folder of packages.
@@ -98,9 +98,9 @@ def _folders_of(python: str, machine: Machine) -> tuple[str, ...]:
 
 
 def binary_files(installation: Installation) -> Iterator[str]:
-    """The files there that may hold device code, each once however many links lead to it.
+    """Yield the files that may have device code, each once even with several links.
 
-    Those of this tool, which may be installed beside what is judged, are none of them.
+    Files of this tool, which may be installed there, are left out.
     """
     seen: set[str] = set()
     for folder in installation.folders:
@@ -120,10 +120,10 @@ _LOOSE = (".fatbin", ".cubin", ".ptx", ".ltoir")
 
 
 def decides_nothing(path: str, installation: Installation) -> bool:
-    """Return whether users of an environment don't run a file.
+    """Return whether nobody runs a file of an environment.
 
-    So it is with loose images of a package's own tests, and with NVIDIA's device runtime, which is
-    for links that others make.
+    This applies to bare images of a package's own tests, and to NVIDIA's device runtime, which is
+    for links by others.
     """
     if is_device_runtime(os.path.basename(path)):
         return True

@@ -15,10 +15,10 @@ from ltocompat.targets.gpu_groups import known_gpu
 
 
 def target_of(environment: Environment, name: str = THIS_MACHINE) -> Target:
-    """The deploy target that a machine is; every part says where it was read.
+    """Return the deploy target of a machine; every part has its source.
 
-    A compiler or linker that several ways of loading pick differently is one of those versions,
-    not known which.
+    If loading methods find different versions of a compiler or linker, the target has one of them,
+    and it is unknown which.
     """
     parts = {
         "driver": _driver(environment),

@@ -19,7 +19,7 @@ _PROGRAMS = ("bin/nvcc", "bin/ptxas", "bin/nvlink", "version.json", "version.txt
 
 
 def toolkits(machine: Machine) -> tuple[Toolkit, ...]:
-    """Every toolkit once, in the order of CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
+    """Return every toolkit once, in the order of CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
     return tuple(
         _described(machine, root, tuple(dict.fromkeys(reached)))
         for root, reached in toolkit_roots(machine).items()
@@ -71,7 +71,7 @@ _MOST_METADATA = 64 << 10
 
 
 def wheels(machine: Machine) -> tuple[InstalledPackage, ...]:
-    """Distributions of NVIDIA, and those that drive CUDA, in every Python that is at hand."""
+    """Return NVIDIA's distributions, and distributions that use CUDA, in every available Python."""
     found = set()
     # A virtual environment's lib64 is a link to its lib.
     folders = {machine.real(folder): folder for folder in reversed(package_folders(machine))}
@@ -91,7 +91,7 @@ def wheels(machine: Machine) -> tuple[InstalledPackage, ...]:
 
 
 def conda(machine: Machine) -> Conda | None:
-    """The active conda environment, with its packages of CUDA."""
+    """Return the active conda environment with its CUDA packages."""
     prefix = machine.environ.get("CONDA_PREFIX")
     if not prefix or not machine.is_folder(os.path.join(prefix, "conda-meta")):
         return None

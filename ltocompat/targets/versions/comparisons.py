@@ -38,7 +38,7 @@ def read_numbers(text: str) -> Numbers | None:
 
 
 def trimmed(text: str) -> Numbers:
-    """The numbers of a version without zeros at the end: 535 and 535.0 are the same."""
+    """Return the numbers of a version without zeros at the end: 535 and 535.0 are the same."""
     numbers = [int(number) for number in text.split(".")]
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -63,7 +63,7 @@ class Clause(Struct, frozen=True):
 
     @property
     def is_low_end(self) -> bool:
-        """Return whether the version itself is the lowest one that is admitted."""
+        """Return whether the version itself is the lowest admitted one."""
         return self.comparison in (">=", "==", "~=")
 
     def admits(self, numbers: Numbers) -> bool:
@@ -75,10 +75,10 @@ class Clause(Struct, frozen=True):
 
 
 def read_clauses(text: str) -> tuple[Clause, ...]:
-    """The clauses of a range.
+    """Return the clauses of a range.
 
     Raises:
-        UsageError: one isn't a comparison with a version.
+        UsageError: a clause is not a comparison with a version.
     """
     return tuple(_clause(piece.strip(), text) for piece in text.split(","))
 

@@ -26,7 +26,7 @@ TRUE = ("1", "t", "T", "TRUE", "true", "True")  # strconv.ParseBool of Go
 
 
 class ContainerHost(Struct, frozen=True):
-    """Facts that a requirement is compared with; None if one isn't known.
+    """Facts of a host for a requirement; None if unknown.
 
     Attributes:
         cuda: the CUDA release of the driver, ``13.0``.
@@ -42,7 +42,7 @@ class ContainerHost(Struct, frozen=True):
 
 
 def satisfied(requirement: str, host: ContainerHost) -> bool | None:
-    """Return whether a host has what a requirement asks; None if an unknown fact decides.
+    """Return whether a host meets a requirement; None if an unknown fact decides.
 
     Raises:
         ValueError: a condition can't be read; the text is that condition.
@@ -94,11 +94,11 @@ _REQUIREMENT = re.compile(rf"{_CONDITION}(?:[ ,]{_CONDITION})*", re.ASCII | re.I
 
 
 def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
-    """The oldest driver of each branch with which an image starts, whatever the host's GPUs are.
+    """Return the oldest driver of each branch with which an image starts on any GPU.
 
     Args:
         text: the value of NVIDIA_REQUIRE_CUDA, or of NVIDIA_REQUIRE_DRIVER.
-        source: who says so.
+        source: the source of the value.
 
     Raises:
         UsageError: it can't be read, or admits no known driver.
@@ -116,10 +116,11 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
 
 
 def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
-    """The oldest driver with which an image starts, whatever the brand of the GPU.
+    """Return the oldest driver with which an image starts on GPUs of any brand.
 
-    Images of NVIDIA admit older branches brand by brand, for the cuda-compat that lies inside; what
-    holds for any brand is what their code is built for. Where nothing does, some brand decides.
+    NVIDIA's images admit older branches for some brands, because of the cuda-compat inside. The
+    condition for any brand fits the toolkit of their code. If there is no condition for any brand,
+    some brand decides.
 
     Args:
         requirements: values of variables NVIDIA_REQUIRE_*, which all have to hold.

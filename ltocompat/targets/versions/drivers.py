@@ -24,15 +24,15 @@ LEAST_BRANCH = 100
 
 
 def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
-    """The drivers that ``text`` means.
+    """Return the drivers that ``text`` means.
 
-    A branch alone is its first production release or a later one. A range is every branch in it, by
-    the first production release that is in it. ``535+580`` means both, ``535.54.03|580.65.06`` one
-    of them. A number that no table knows is taken as it is.
+    A bare branch means its first production release or a later one. A range means every branch in
+    it, by the first production release in the range. ``535+580`` means both,
+    ``535.54.03|580.65.06`` one of them. A number that is not in the tables is used unchanged.
 
     Args:
         text: one version, a range or several.
-        source: who says so.
+        source: the source of the text.
 
     Raises:
         UsageError: it is not a version, or no known driver is in the range.
@@ -47,7 +47,7 @@ def read_driver(text: str, source: str) -> VersionSet[DriverVersion]:
 
 
 def least_driver(value: object) -> DriverVersion:
-    """The floor that a policy's value means: a release, or a branch, by its first production one.
+    """Return the minimum in a policy: a release, or the first production release of a branch.
 
     Raises:
         UsageError: it is not a version.
@@ -58,7 +58,7 @@ def least_driver(value: object) -> DriverVersion:
 
 
 def later(branch: int) -> DriverVersion:
-    """Return the stand-in for the releases of a branch behind its first production release."""
+    """Return the placeholder for a branch's releases after its first production release."""
     return DriverVersion((branch, LATER), f"a later {branch}")
 
 
@@ -131,7 +131,7 @@ def _first_in(
 
 
 def driver_version(text: str) -> DriverVersion | None:
-    """``580.95.05`` (or a text that is exactly such a number); None for anything else."""
+    """Return the driver of a text that is exactly such a number, ``580.95.05``; else None."""
     match = _RELEASE.fullmatch(text.strip())
     return drivers.driver_of(tuple(map(int, filter(None, match.groups())))) if match else None
 

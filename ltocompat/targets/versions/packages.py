@@ -25,9 +25,9 @@ class Allowed(Struct, frozen=True):
     """The releases that a dependency admits.
 
     Attributes:
-        releases: the published releases, and a lower bound that is beyond all of them.
-        later_major: a major that is not published yet is admitted, too.
-        pinned: the versions that it is pinned to (``==13.0.88``); None if it is a range.
+        releases: the published releases, and a lower bound newer than all of them.
+        later_major: True if an unpublished major is admitted, too.
+        pinned: the pinned versions (``==13.0.88``); None for a range.
     """
 
     releases: frozenset[Release]
@@ -50,7 +50,7 @@ class Allowed(Struct, frozen=True):
 
 
 def suffix_major(package: str) -> int | None:
-    """12 of ``nvidia-nvjitlink-cu12``; None for a name without such a suffix."""
+    """Return 12 for ``nvidia-nvjitlink-cu12``; None for a name without such a suffix."""
     match = _SUFFIX.search(package)
     return int(match[1]) if match else None
 
@@ -60,8 +60,8 @@ def allowed(part: str, package: str, alternatives: Iterable[str]) -> Allowed:
 
     Args:
         part: ``nvjitlink`` or ``nvrtc``.
-        package: the package that has it.
-        alternatives: specifiers of PEP 440, of which one has to hold.
+        package: its package.
+        alternatives: alternative specifiers of PEP 440.
     """
     from packaging.version import Version
 
@@ -73,12 +73,12 @@ def allowed(part: str, package: str, alternatives: Iterable[str]) -> Allowed:
 def allowed_by_toolkit(
     part: str, alternatives: Iterable[str], extras: frozenset[str]
 ) -> dict[str, Allowed]:
-    """Return the releases that cuda-toolkit admits, by the package that it asks for.
+    """Return the releases that cuda-toolkit admits, by the required package.
 
     Args:
         part: ``nvjitlink`` or ``nvrtc``.
         alternatives: specifiers on cuda-toolkit.
-        extras: those of its extras that are asked for.
+        extras: the requested extras.
     """
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
@@ -111,7 +111,7 @@ def pins_beside_any_nvjitlink(
 
     Args:
         alternatives: specifiers on cuda-toolkit.
-        extras: those of its extras that are asked for.
+        extras: the requested extras.
     """
     from packaging.specifiers import SpecifierSet
 
@@ -125,11 +125,11 @@ def pins_beside_any_nvjitlink(
 
 
 def oldest_cusparse(package: str, alternatives: Iterable[str]) -> str:
-    """The oldest admitted version of a package with cuSPARSE; empty if no cuda-toolkit has one.
+    """Return the oldest admitted version of a package with cuSPARSE; empty if none is known.
 
     Args:
         package: its name.
-        alternatives: specifiers on it; none if its versions are not known.
+        alternatives: specifiers on it; none if its versions are unknown.
     """
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
@@ -141,7 +141,7 @@ def oldest_cusparse(package: str, alternatives: Iterable[str]) -> str:
 
 
 def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
-    """Return the releases that specifiers on a metapackage of conda admit.
+    """Return the releases that specifiers on a conda metapackage admit.
 
     It pins each library exactly (recipe of cuda-libraries 13.2.2 on conda-forge).
     """
@@ -188,7 +188,7 @@ def _folded(
 
 @functools.cache
 def published(part: str) -> tuple[tuple[Release, str], ...]:
-    """(release, version) of all that is known of nvJitLink or NVRTC."""
+    """Return (release, version) of all known versions of nvJitLink or NVRTC."""
     pins = (pin.specifier.partition(",")[0] for pin in rows(ToolkitPin) if pin.part == part)
     versions = {text.lstrip("=>").removesuffix(".*") for text in pins}
     if part == "nvjitlink":
@@ -199,7 +199,7 @@ def published(part: str) -> tuple[tuple[Release, str], ...]:
 def has_release(package: str, release: Release) -> bool:
     """Return whether a package has versions of a release: up to 12, its name ends in -cu12 or so.
 
-    Metapackages and the packages of conda have all of them.
+    Metapackages and conda packages have all releases.
     """
     major = suffix_major(package)
     if major is not None:
@@ -210,13 +210,13 @@ def has_release(package: str, release: Release) -> bool:
 def admitted(
     package: str, specifiers: SpecifierSet, known: Iterable[Version]
 ) -> frozenset[Release]:
-    """The releases of a package that specifiers admit.
+    """Return the releases of a package that specifiers admit.
 
     Args:
         package: its name, normalized.
-        specifiers: of PEP 440.
-        known: versions that there are; exact versions and lower bounds beyond the newest count too,
-            since they may have been published after the tables were made.
+        specifiers: specifiers of PEP 440.
+        known: the known versions; newer exact versions and lower bounds count, too, since they may
+            be published after the tables.
     """
     versions = tuple(known)
     newest = release_of(max(versions))

@@ -30,7 +30,7 @@ TITLES = {
 
 @functools.cache
 def known_releases(part: str) -> tuple[Release, ...]:
-    """The releases of ``nvjitlink``, ``nvrtc``, ``nvlink``, ``compat`` or ``toolkit``, in order."""
+    """Return the releases of ``nvjitlink``, ``nvrtc``, ``nvlink``, ``compat`` or ``toolkit``."""
     if part == "nvjitlink":
         return nvjitlink_minors()
     if part == "compat":
@@ -40,19 +40,19 @@ def known_releases(part: str) -> tuple[Release, ...]:
 
 
 def read_releases(part: str, text: str, source: str) -> VersionSet[Release]:
-    """The releases that ``text`` means, patch levels left out.
+    """Return the releases that ``text`` means, without patch levels.
 
-    A major alone is one of its minors. A range is every known release in it, and its low end where
-    that is newer than the tables. ``12.4+13.0`` means both, ``12.4|13.0`` one of them.
+    A bare major means one of its minors. A range means every known release in it, and its lower end
+    if that is newer than the tables. ``12.4+13.0`` means both, ``12.4|13.0`` one of them.
 
     Args:
         part: ``nvjitlink``, ``nvrtc``, ``nvlink`` or ``compat``.
         text: one version, a range or several; cuda-compat packages also as ``13-0``, or by the
-            driver in them, ``580.95.05``, as the folder of the package shows it.
-        source: who says so.
+            driver in them, ``580.95.05``, from the name of the package's folder.
+        source: the source of the text.
 
     Raises:
-        UsageError: it is no version, there is no such release, or the range is empty.
+        UsageError: it is not a version, there is no such release, or the range is empty.
     """
     plain = text.replace("-", ".") if part == "compat" else text
     if is_range(plain):
@@ -67,10 +67,10 @@ def read_releases(part: str, text: str, source: str) -> VersionSet[Release]:
 
 
 def exact_release(part: str, text: str) -> Release:
-    """The one release of ``12.4`` or ``12.4.1``.
+    """Return the release of ``12.4`` or ``12.4.1``.
 
     Raises:
-        UsageError: it is no release, or there is none such.
+        UsageError: it is not a release, or there is no such release.
     """
     numbers = read_numbers(text)
     if numbers is None or len(numbers) < 2:
@@ -79,7 +79,7 @@ def exact_release(part: str, text: str) -> Release:
 
 
 def existing(part: str, release: Release) -> Release:
-    """``release``, if there is one such, or there may be one for all that the tables tell.
+    """Return ``release`` if it exists, or may exist after the tables.
 
     Raises:
         UsageError: there is none.

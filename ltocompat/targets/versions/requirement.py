@@ -18,7 +18,7 @@ def requirement_of(text: str) -> Requirement:
     """Read such a line.
 
     Raises:
-        ValueError: it is none, a number in it is endless, or it nests too deeply.
+        ValueError: it is not a requirement, has an endless number, or is nested too deeply.
     """
     from packaging.requirements import Requirement
 
@@ -33,9 +33,9 @@ def requirement_of(text: str) -> Requirement:
 
 @contextlib.contextmanager
 def unwarned() -> Iterator[None]:
-    r"""Keep Python from printing what it thinks of the strings in a marker.
+    r"""Suppress Python's warnings about strings in a marker.
 
-    They are read as Python's own, of which 3.12 and later warn where a backslash means nothing:
+    They are parsed as Python strings, and 3.12 and later warn about invalid backslashes:
     ``python_version == "\."``.
     """
     import warnings
