@@ -87,6 +87,18 @@ EXAMPLES = {
     "driver-not-passed-in": "$ singularity run solver.sif\nCUDA driver version is insufficient for "
     "CUDA runtime version",
     "no-driver-for-gpu": "GTX 560 Ti: CUDA driver version is insufficient for CUDA runtime version",
+    "cutlass-for-newer-gpus": "Attempting to use SM89_16x8x32_F32E4M3E4M3F32_TN without "
+    "CUTE_ARCH_MMA_F16_SM89_ENABLED",
+    "feature-above-gpu-in-triton": "RuntimeError: Internal Triton PTX codegen error:\n"
+    "ptxas /tmp/compile-ptx-src-9e79cc, line 59; error   : Feature '.bf16' requires .target sm_80 "
+    "or higher",
+    "libdevice-not-linked": "ptxas fatal   : Unresolved extern function '__nv_expf'",
+    "host-math-in-device-code": "ptxas fatal   : Unresolved extern function '_Z3powdi'",
+    "tensorflow-without-old-gpus": "NVIDIA GeForce GTX 960\n'cuLaunchKernel(function, gridX)' "
+    "failed with 'CUDA_ERROR_INVALID_HANDLE'",
+    "cudart-not-loaded": "ImportError: /x/gpu_nms.so: undefined symbol: __cudaRegisterFatBinaryEnd",
+    "host-archive-skipped": "nvlink warning : Skipping incompatible '/usr/lib/libdl.a' when "
+    "searching for -ldl",
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
     "'/tmp/saxpy-0c5610.cubin'",
