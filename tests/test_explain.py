@@ -99,6 +99,15 @@ EXAMPLES = {
     "cudart-not-loaded": "ImportError: /x/gpu_nms.so: undefined symbol: __cudaRegisterFatBinaryEnd",
     "host-archive-skipped": "nvlink warning : Skipping incompatible '/usr/lib/libdl.a' when "
     "searching for -ldl",
+    "visual-studio-newer-than-clang": "CUDA: static assertion failed: error STL1000: Unexpected "
+    "compiler version, expected Clang 17.0.0 or newer.",
+    "name-not-in-cccl": 'Cuda compilation tools, release 11.4, V11.4.48\nerror: namespace "cub" '
+    'has no member "BlockReduceX"',
+    "cuda-module-shadowed": "ImportError: cannot import name 'cuda' from 'cuda' (/home/me/cuda.py)",
+    "removed-from-tensorrt-8": "AttributeError: 'tensorrt.tensorrt.Builder' object has no "
+    "attribute 'max_workspace_size'",
+    "half-operators-switched-off": "nvcc -D__CUDA_NO_HALF_OPERATORS__ x.cu\nx.cu(7): error: no "
+    'operator "+" matches these operands operand types are: __half + __half',
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
     "'/tmp/saxpy-0c5610.cubin'",
