@@ -108,6 +108,19 @@ EXAMPLES = {
     "attribute 'max_workspace_size'",
     "half-operators-switched-off": "nvcc -D__CUDA_NO_HALF_OPERATORS__ x.cu\nx.cu(7): error: no "
     'operator "+" matches these operands operand types are: __half + __half',
+    "xformers-does-not-load": "xFormers was built for: PyTorch 2.1.2+cu121 with CUDA 1201 (you "
+    "have 2.1.2+cu121) Python 3.10.13 (you have 3.10.6)",
+    "packages-of-two-cudas": "RuntimeError: Detected that PyTorch and torchvision were compiled "
+    "with different CUDA major versions.",
+    "nvenc-missing-on-gpu": "NVIDIA H100\n[h264_nvenc @ 0x55] OpenEncodeSessionEx failed: "
+    "unsupported device (2): (no details)",
+    "conda-lists-driver-and-need": "  - feature:/linux-64::__cuda==11.4=0\n  - cudatoolkit=12.1 "
+    "-> __cuda[version='>=12.1']",
+    "cuda-unknown-error-on-windows": "Windows 11\nCUDA_ERROR_UNKNOWN: unknown error",
+    "driver-refused-by-secure-boot": "modprobe: ERROR: could not insert 'nvidia': Key was rejected "
+    "by service",
+    "docker-desktop-without-gpu": "Docker Desktop 4.30\ndocker: Error response from daemon: could "
+    'not select device driver "" with capabilities: [[gpu]].',
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
     "'/tmp/saxpy-0c5610.cubin'",
