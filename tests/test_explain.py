@@ -121,6 +121,11 @@ EXAMPLES = {
     "by service",
     "docker-desktop-without-gpu": "Docker Desktop 4.30\ndocker: Error response from daemon: could "
     'not select device driver "" with capabilities: [[gpu]].',
+    "dlib-without-host-compiler": "DISABLING CUDA SUPPORT: CUDA was found but your compiler failed "
+    "to compile a simple CUDA program so dlib isn't going to use CUDA.",
+    "faiss-without-gpu": "AttributeError: module 'faiss' has no attribute 'StandardGpuResources'",
+    "gpu-hidden-from-process": "CUDA_VISIBLE_DEVICES=3 python x.py\nRuntimeError: No CUDA GPUs are "
+    "available",
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
     "'/tmp/saxpy-0c5610.cubin'",
