@@ -1122,6 +1122,44 @@ def test_commands_for_windows_are_those_of_its_shell() -> None:
     assert [words for words in told if re.search(OF_LINUX, words)] == []
 
 
+NO_KERNEL = "CUDA error: no kernel image is available for execution on the device"
+NO_SYMBOL = "undefined symbol: _ZN3c104impl8GPUTrace13gpuTraceStateE"
+NO_LIBRARY = "libcudart.so.12: cannot open shared object file: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("around", "text", "command"),
+    [
+        (
+            "In [1]: import apex",
+            NO_SYMBOL,
+            "!git clone https://github.com/NVIDIA/apex && cd apex && A",
+        ),
+        ("In [1]: import sageattention", NO_KERNEL, "!TORCH_CUDA_ARCH_LIST=$("),
+        (
+            "In [1]: import faster_whisper",
+            NO_LIBRARY,
+            "!ldconfig $(python -c 'import nvidia.cublas",
+        ),
+        (
+            "Dockerfile:9 apex",
+            NO_SYMBOL,
+            "RUN git clone https://github.com/NVIDIA/apex && cd apex && A",
+        ),
+        ("Dockerfile:9 sageattention", NO_KERNEL, "RUN TORCH_CUDA_ARCH_LIST=$("),
+        ("Dockerfile:9 faster_whisper", NO_LIBRARY, "RUN python -c 'import nvidia.cublas as a"),
+        ("C:\\x> sageattention", NO_KERNEL, "set TORCH_CUDA_ARCH_LIST=COMPUTE_CAPABILITY&& pip"),
+        ("C:\\x> faster_whisper", NO_LIBRARY, "put the bin folders of these packages on PATH"),
+        ("C:\\x> apex", NO_SYMBOL, "NEW\\Scripts\\pip install PACKAGE"),
+    ],
+)
+def test_a_command_of_several_parts_is_typed_whole(around: str, text: str, command: str) -> None:
+    """No part of it is typed on its own: 'cd apex && !X=1 pip', 'X=$(nvidia-smi) RUN pip'."""
+    fix = explain(f"{around}\n{text}\n{around}")[0].fix or ""
+    assert command in fix
+    assert not re.search(r"[)&1] (?:[%!]|RUN )", fix)
+
+
 NETWORK = [
     "Failed to establish a new connection: [Errno -3] Temporary failure in name resolution",
     "NewConnectionError: Failed to establish a new connection: [Errno 11001] getaddrinfo failed",
