@@ -434,7 +434,8 @@ class InspectOptions(ReadOptions, frozen=True):
         hashes: Like --images, with the SHA-256 of each image.
         trial_link: Find out which release made scrambled LTO-IR: try nvJitLinks until one accepts
             it.
-        where: the selected images; None: all. jobs: Number of reading processes (default: one per
+        where: the selected images; None: all.
+        jobs: Number of reading processes (default: one per
             core, at most 12 per file).
     """
 

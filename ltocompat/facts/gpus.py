@@ -94,7 +94,8 @@ class Sm(Struct, frozen=True):
         last_toolkit: the last one; None if the newest does.
         first_ptx: the PTX ISA that first names it, ``7.8``.
         family: the numbers that run its ``f`` code, itself included, ascending.
-        tegra: True for an integrated GPU (Jetson, DRIVE). name: NVIDIA's name of the architecture,
+        tegra: True for an integrated GPU (Jetson, DRIVE).
+        name: NVIDIA's name of the architecture,
             ``Hopper``.
         first_branch: the first driver branch that runs it, from its first toolkit; None if unknown.
         last_branch: the last driver branch that runs it; None if the newest does.
@@ -119,7 +120,8 @@ class GpuModel(Struct, frozen=True):
         number: 89 of sm_89.
         data_center: True if cuda-compat supports it (data centre, Jetson); None for workstation
             GPUs, of which some can use it.
-        tegra: True for an integrated GPU (Jetson). cpu: ``arm`` if it is sold with Arm cores in one
+        tegra: True for an integrated GPU (Jetson).
+        cpu: ``arm`` if it is sold with Arm cores in one
             package.
     """
 

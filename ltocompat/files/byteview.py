@@ -34,11 +34,11 @@ class Source(Protocol):
         """Number of bytes."""
 
     def pread(self, size: int, offset: int) -> bytes:
-        """At most ``size`` bytes from ``offset``; the caller has checked the bounds."""
+        """Return at most ``size`` bytes from ``offset``; the caller has checked the bounds."""
 
 
 class MemorySource:
-    """Bytes that are in memory already."""
+    """Bytes in memory."""
 
     __slots__ = ("_data", "size")
 
@@ -73,7 +73,7 @@ class FileSource:
         self.size = os.fstat(fd).st_size
 
     def pread(self, size: int, offset: int) -> bytes:
-        """Small reads come out of the block that was read last, where it holds them."""
+        """Read; small reads use the last block if it has the bytes."""
         if size > _SMALL:
             return self._pread(size, offset)
         start, data = self._block
@@ -116,11 +116,11 @@ class ByteView:
 
     @classmethod
     def of(cls, data: bytes | bytearray | memoryview) -> ByteView:
-        """A view of bytes in memory."""
+        """Return a view of bytes in memory."""
         return cls(MemorySource(data))
 
     def read(self, offset: int, size: int) -> bytes:
-        """Exactly ``size`` bytes at ``offset``."""
+        """Return exactly ``size`` bytes at ``offset``."""
         if offset < 0 or size < 0 or offset + size > self.size:
             raise Malformed(
                 f"{size} bytes at {offset:#x} are outside of the {self.size} bytes there"
@@ -134,7 +134,7 @@ class ByteView:
         return data
 
     def peek(self, offset: int, size: int) -> bytes:
-        """At most ``size`` bytes at ``offset``: fewer, or none, at the end of the window."""
+        """Return at most ``size`` bytes at ``offset``: fewer, or none, at the end of the window."""
         left = self.size - offset
         if offset < 0 or left <= 0:
             return b""
@@ -144,7 +144,7 @@ class ByteView:
         return data if len(data) == wanted else self.read(offset, wanted)
 
     def unpack(self, layout: struct.Struct, offset: int) -> tuple[int, ...]:
-        """The fields of ``layout`` at ``offset``."""
+        """Return the fields of ``layout`` at ``offset``."""
         return layout.unpack(self.read(offset, layout.size))
 
     def u16(self, offset: int) -> int:
@@ -156,11 +156,11 @@ class ByteView:
         return int.from_bytes(self.read(offset, 4), "little")
 
     def text(self, offset: int, limit: int) -> str:
-        """A NUL-terminated string of at most ``limit`` bytes; other encodings are replaced."""
+        """Return a NUL-terminated string of at most ``limit`` bytes; invalid UTF-8 is replaced."""
         return self.peek(offset, limit).partition(b"\0")[0].decode("utf-8", "replace")
 
     def sub(self, offset: int, size: int) -> ByteView:
-        """A window inside this one."""
+        """Return a window inside this one."""
         if offset < 0 or size < 0 or offset + size > self.size:
             raise Malformed(
                 f"a window of {size} bytes at {offset:#x} is outside of the {self.size} bytes there"
@@ -170,23 +170,23 @@ class ByteView:
         return view
 
     def all(self) -> bytes:
-        """Every byte of the window; for windows that are known to be small."""
+        """Return every byte of the window, which must be small."""
         return self.read(0, self.size)
 
 
 class NamesOfTable(Struct):
-    """The account of the names that are kept from one table.
+    """The account of the names from one table.
 
     Attributes:
-        most: bytes that they may have together.
-        kept: bytes that they have so far.
+        most: the largest sum of their bytes.
+        kept: the sum so far.
     """
 
     most: int
     kept: int = 0
 
     def keep(self, name: AnyText) -> AnyText:
-        """The name, booked; raise ``LimitExceeded`` when all together are too long."""
+        """Book a name and return it; raise ``LimitExceeded`` if all names are too long."""
         self.kept += len(name)
         if self.kept > self.most:
             raise LimitExceeded(
@@ -197,7 +197,7 @@ class NamesOfTable(Struct):
 
 
 def chunks(view: ByteView, start: int, end: int, budget: Budget | None = None) -> Iterator[bytes]:
-    """The bytes from ``start`` to ``end`` in pieces; a budget has the clock looked at for each."""
+    """Yield the bytes from ``start`` to ``end`` in pieces; a budget limits the time."""
     for at in range(start, end, MIB):
         if budget is not None:
             budget.check_time()
@@ -205,7 +205,7 @@ def chunks(view: ByteView, start: int, end: int, budget: Budget | None = None) -
 
 
 def digest_of(data: Iterable[bytes]) -> bytes:
-    """The SHA-256 of bytes that come in pieces."""
+    """Return the SHA-256 of bytes in pieces."""
     # Imported here: most files state no sum.
     import hashlib
 
@@ -222,19 +222,19 @@ def is_zero(view: ByteView, start: int, end: int, budget: Budget) -> bool:
 
 
 def occurrences(needle: bytes, data: bytes | memoryview) -> list[int]:
-    """Offsets of ``needle`` in ``data``, ascending, not overlapping.
+    """Return the offsets of ``needle`` in ``data``, ascending, not overlapping.
 
-    It runs without the interpreter's lock. One automaton a needle: with a single pattern the
-    library uses vector instructions throughout, which made four passes three times as fast as one
-    pass for four patterns, and six times ``bytes.find``.
+    It runs without the interpreter's lock. There is one automaton per needle: for a single pattern,
+    the library uses vector instructions throughout. Four such passes were three times as fast as
+    one pass for four patterns, and six times as fast as ``bytes.find``.
     """
     return [at for _, at, _ in _automaton(needle).find_matches_as_indexes(data)]
 
 
 def offsets(needles: Sequence[bytes], data: bytes) -> Iterator[int]:
-    """Offsets at which one of several needles stands in ``data``, ascending.
+    """Yield the offsets of several needles in ``data``, ascending.
 
-    They are found window by window, since hostile bytes hold millions.
+    They are searched window by window, since hostile bytes may have millions.
     """
     view, beyond = memoryview(data), max(map(len, needles)) - 1
     for start in range(0, len(data), _WINDOW):
@@ -244,7 +244,7 @@ def offsets(needles: Sequence[bytes], data: bytes) -> Iterator[int]:
 
 
 def contains(needle: bytes, data: bytes) -> bool:
-    """Return whether ``needle`` is in ``data``: three times as fast as ``in`` where it is not."""
+    """Return whether ``needle`` is in ``data``; if not, three times as fast as ``in``."""
     view, width = memoryview(data), _WINDOW + len(needle) - 1
     for start in range(0, len(data), _WINDOW):
         if occurrences(needle, view[start : start + width]):

@@ -37,11 +37,11 @@ _ZSTD_BLOCK_HEADER = 3
 
 
 class Input(Struct):
-    """Compressed bytes, read from the front, as decoders read a file.
+    """Compressed bytes, read from the front like a file by decoders.
 
     Attributes:
-        position: how many were used so far; what was only read ahead does not count once the
-            stream has ended.
+        position: number of bytes used so far; bytes that were only read ahead don't count after the
+            end of the stream.
     """
 
     view: ByteView
@@ -49,25 +49,25 @@ class Input(Struct):
 
     @property
     def left(self) -> int:
-        """Bytes behind the end of the stream."""
+        """Bytes after the end of the stream."""
         return self.view.size - self.position
 
     def read(self, size: int = READ) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """Return at most ``size`` bytes; none at the end."""
         data = self.view.peek(self.position, min(size, READ))
         self.position += len(data)
         return data
 
 
 class Payload(Struct, frozen=True):
-    """The stored bytes of one image and how they were packed.
+    """The stored bytes of one image and their compression.
 
     Attributes:
         stored: the bytes in the file, without padding.
-        compression: how they were packed.
-        declared: size in bytes once decoded, None when that is not stated (then ``stored`` is raw,
-            or a Zstandard frame of its own).
-        budget: account of the file that they belong to.
+        compression: their compression.
+        declared: decoded size in bytes; None if it is not stated (``stored`` is then raw, or a
+            separate Zstandard frame).
+        budget: the budget of their file.
     """
 
     stored: ByteView
@@ -76,7 +76,7 @@ class Payload(Struct, frozen=True):
     budget: Budget
 
     def decode(self) -> bytes:
-        """All bytes of the image.
+        """Return all bytes of the image.
 
         Raises:
             Malformed: the bytes don't decode, or not to the declared size.
@@ -87,14 +87,14 @@ class Payload(Struct, frozen=True):
         return prefix.data
 
     def prefix(self) -> Prefix:
-        """A reader of the first bytes."""
+        """Return a reader of the first bytes."""
         declared = self.stored.size if self.declared is None else self.declared
         self.budget.check_image(self.stored.size, declared)
         return Prefix(self)
 
 
 class Prefix(Struct, weakref=True):
-    """The first bytes of an image, decoded step by step; ``data`` holds what there is so far."""
+    """The first bytes of an image, decoded step by step; ``data`` has the bytes so far."""
 
     _payload: Payload
     _stream: zstandard.ZstdDecompressionReader | None = None
@@ -103,7 +103,7 @@ class Prefix(Struct, weakref=True):
 
     @property
     def expected(self) -> int | None:
-        """Size of the whole image in bytes, None when it is not stated."""
+        """Size of the whole image in bytes; None if it is not stated."""
         return self._payload.declared
 
     def grow(self, size: int) -> None:
@@ -233,12 +233,12 @@ def _whole(data: bytes, declared: int, what: str) -> bytes:
 
 
 def zstd_frame(view: ByteView, offset: int, budget: Budget) -> tuple[int, int | None]:
-    """Stored size and declared decoded size (None: not stated), in bytes, of a frame at ``offset``.
+    """Return the stored and the declared decoded bytes (None: not stated) of a frame at ``offset``.
 
     Only the headers of the frame and of its blocks are read (RFC 8878, 3.1.1).
 
     Raises:
-        Malformed: there is no whole frame.
+        Malformed: there is no complete frame.
         LimitExceeded: the time for this file is used up.
     """
     import zstandard

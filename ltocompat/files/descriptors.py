@@ -6,6 +6,6 @@ import os
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Write all of ``data``, however often the system has to be asked."""
+    """Write all of ``data``, with as many system calls as necessary."""
     while data:
         data = memoryview(data)[os.write(fd, data) :]

@@ -59,7 +59,7 @@ class Tag(IntEnum):
 
 
 class ElfHeader(NamedTuple):
-    """The file header, as the gABI names its fields."""
+    """The file header, with the field names of the gABI."""
 
     ident: bytes
     type: int
@@ -88,7 +88,7 @@ SYMBOL_32 = struct.Struct("<IIIBBH")
 
 
 class NameTable:
-    """The bytes of a string table, from which names are taken by their offsets."""
+    """The bytes of a string table, with names by offset."""
 
     def __init__(self, strings: bytes, budget: Budget) -> None:
         self._strings = strings
@@ -96,10 +96,10 @@ class NameTable:
         self._kept = NamesOfTable(budget.limits.names_bytes)
 
     def at(self, offset: int) -> str:
-        """The name at an offset.
+        """Return the name at an offset.
 
         Raises:
-            LimitExceeded: the names that were taken so far are too long together.
+            LimitExceeded: the names so far are too long together.
         """
         end = self._strings.find(b"\0", offset, offset + self._longest)
         name = self._strings[offset : end if end >= 0 else offset + self._longest]

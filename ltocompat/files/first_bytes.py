@@ -65,7 +65,7 @@ def is_ar(view: ByteView) -> bool:
 
 
 def may_be_zip(view: ByteView) -> bool:
-    """Return whether this may be a zip, which is also recognised by its end, behind anything."""
+    """Return whether this may be a zip, which is also recognised by its end, after any bytes."""
     return not view.peek(0, _HEAD).startswith(CODE_MAGICS)
 
 
@@ -75,10 +75,10 @@ def may_be_coff(view: ByteView) -> bool:
 
 
 def lost_pe_header(view: ByteView, name: str) -> bool:
-    """Return whether the header is gone that the first one of a PE file leads to.
+    """Return whether the second header of a PE file is missing.
 
-    A program for DOS, which no library is, has its relocations elsewhere than behind a header that
-    leads on, or leads to 0. Source: Microsoft, "PE Format", MS-DOS stub.
+    A DOS program, which is never a library, has its relocations at another offset, or no second
+    header. Source: Microsoft, "PE Format", MS-DOS stub.
     """
     if view.peek(0, 2) != b"MZ":
         return False
@@ -92,7 +92,7 @@ def lost_pe_header(view: ByteView, name: str) -> bool:
 
 
 def packing_of(view: ByteView) -> Packing | None:
-    """The packing of a compressed stream; None for any other bytes."""
+    """Return the compression of a stream; None for any other bytes."""
     head = view.peek(0, _HEAD)
     known = {
         Packing.GZIP: head.startswith(GZIP_MAGIC),
@@ -106,14 +106,14 @@ def packing_of(view: ByteView) -> Packing | None:
 def is_tar(block: bytes) -> bool:
     """Return whether a block can begin a tar: it is marked as ustar, or its checksum is right.
 
-    A zip may hold the mark by chance, in what is stored in it.
+    A zip may have the mark by chance, in a stored member.
     """
     marked = block[257:262] == b"ustar" and not block.startswith(ZIP_MAGIC)
     return len(block) == BLOCK and (marked or checksum_holds(block))
 
 
 def checksum_holds(block: bytes) -> bool:
-    """Return whether the checksum of a header of tar is right; old writers add signed bytes."""
+    """Return whether the checksum of a tar header is right; old writers add signed bytes."""
     field = block[148:156].strip(b" \0")
     if not field or not field.isdigit() or b"8" in field or b"9" in field:
         return False
@@ -136,12 +136,12 @@ _OCTAL = re.compile(rb"[0-7]{1,11}")
 
 
 def names_image(peek: Callable[[int], bytes]) -> bool:
-    """Return whether a tar begins with a file that archives of container images hold.
+    """Return whether a tar begins with a file of container image archives.
 
     Extended headers (pax) and the folder of all files may come before it.
 
     Args:
-        peek: gives as many of the first bytes of the tar; no more are asked for than are needed.
+        peek: returns a number of first bytes of the tar; only needed bytes are requested.
     """
     end = BLOCK
     header = peek(end)
@@ -174,10 +174,9 @@ def is_text(view: ByteView) -> bool:
 
 
 def holds_no_code(view: ByteView) -> bool:
-    """Return whether this is a small file of no known kind, as most members of packages are.
+    """Return whether this is a small file of no known kind, like most members of packages.
 
-    Such a file is no container, no host file and no device code; all others are left to the
-    readers.
+    Such a file is no container, no host file and no device code; readers decide about all others.
     """
     if view.size > _MOST:
         return False

@@ -25,11 +25,11 @@ _CAN_NOT = {errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.E2BIG, errno.EAGAIN}
 
 
 def open_inside(root: str, path: str, flags: int) -> int:
-    """A descriptor of what lies at ``path``, behind all links, whose ends are below ``root`` too.
+    """Open ``path`` after all links, whose targets are also below ``root``.
 
     Raises:
-        OSError: there is nothing, or it lies behind more links than Linux follows.
-        ValueError: nothing can have this path.
+        OSError: there is nothing, or more links than Linux follows.
+        ValueError: no file can have this path.
     """
     found = _openat2(root, path, flags) if sys.platform == "linux" else None
     if found is not None:
@@ -43,11 +43,11 @@ def open_inside(root: str, path: str, flags: int) -> int:
 
 
 def real_inside(root: str, path: str) -> str:
-    """The path behind all links, as it is seen inside; as far as there is something.
+    """Return the path after all links, as seen inside, as far as it exists.
 
     Raises:
-        OSError: it lies behind more links than Linux follows.
-        ValueError: nothing can have this path.
+        OSError: there are more links than Linux follows.
+        ValueError: no file can have this path.
     """
     with _walked(root, path) as (_, names):
         return "/" + "/".join(names)

@@ -28,7 +28,7 @@ _SETTLED = 60.0  # seconds until a folder has its lock
 
 
 def write_new(path: str, data: bytes) -> None:
-    """Write a file that is not there yet.
+    """Write a new file.
 
     Raises:
         FileExistsError: it is.
@@ -45,10 +45,10 @@ def write_new(path: str, data: bytes) -> None:
 
 
 def write_named(path: str, data: bytes) -> None:
-    """Write a file that somebody named, and that is not there yet.
+    """Write a new file with a name from the user.
 
     Raises:
-        LtocompatError: it is, or can't be written.
+        LtocompatError: it exists, or can't be written.
     """
     with created(path) as file:
         file.write(data)
@@ -56,10 +56,10 @@ def write_named(path: str, data: bytes) -> None:
 
 @contextmanager
 def created(path: str) -> Iterator[BinaryIO]:
-    """A binary file that gets the name ``path`` when the ``with`` statement ends well.
+    """Open a binary file that gets the name ``path`` when the ``with`` statement succeeds.
 
     Raises:
-        LtocompatError: something has that name already, or it can't be written.
+        LtocompatError: the name exists already, or the file can't be written.
     """
     if os.path.lexists(path):  # said before the work, not after it
         there = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -75,7 +75,7 @@ def created(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replaced(path: str) -> Iterator[TextIO]:
-    """A file to write, which takes the place of ``path`` when the ``with`` statement ends well.
+    """Open a file that replaces ``path`` when the ``with`` statement succeeds.
 
     Raises:
         LtocompatError: it can't be written.
@@ -100,7 +100,7 @@ def replaced(path: str) -> Iterator[TextIO]:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Raise an error that names ``path`` where it can't be written."""
+    """Raise an error that names ``path`` if it can't be written."""
     try:
         yield
     except OSError as error:
@@ -109,7 +109,7 @@ def writing(path: str) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[str]:
-    """A temporary folder, which is gone afterwards; those of runs that were killed go first."""
+    """Make a temporary folder and remove it afterwards; first remove folders of killed runs."""
     place = glob.escape(os.path.join(tempfile.gettempdir(), _SCRATCH))
     for left in glob.iglob(f"{place}{'[0-9a-z_]' * 8}"):
         _sweep(left)
@@ -119,9 +119,9 @@ def scratch_folder() -> Iterator[str]:
 
 @contextmanager
 def folder_beside(path: str) -> Iterator[str]:
-    """A private folder on the file system of ``path``, which is gone afterwards.
+    """Make a private folder on the file system of ``path``, and remove it afterwards.
 
-    Those beside it of runs that were killed go first.
+    Folders of killed runs next to it are removed first.
     """
     folder = name_beside(path)
     os.mkdir(folder, 0o700)
@@ -224,10 +224,10 @@ class _Part:
             os.close(fd)
 
     def become(self, path: str) -> None:
-        """Give the file a name that is free; where a disk has no links, as free as can be seen.
+        """Give the file a free name; on a disk without hard links, as far as can be checked.
 
         Raises:
-            FileExistsError: the name is taken.
+            FileExistsError: the name exists already.
         """
         try:
             if self.name:
@@ -246,7 +246,7 @@ class _Part:
             os.replace(self.name, path)
 
     def replace(self, path: str) -> None:
-        """Take the place of a file, and its mode; if it can't be replaced, give it the contents."""
+        """Replace a file and keep its mode; if it can't be replaced, write the contents into it."""
         try:
             if not self.name:
                 if not os.path.exists(path):
@@ -267,7 +267,7 @@ class _Part:
 
 
 def name_beside(path: str) -> str:
-    """Return a free name beside a path; what runs left there that were killed goes first."""
+    """Return a free name next to a path; first remove leftovers of killed runs."""
     for left in glob.iglob(f"{glob.escape(path)}.{_HEX}.part"):
         _sweep(left)
     return _beside(path)

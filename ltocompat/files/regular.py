@@ -18,20 +18,20 @@ REGULAR = (
 
 
 def open_regular(path: str) -> int:
-    """A descriptor to read a regular file by.
+    """Open a regular file for reading, and return the descriptor.
 
     Raises:
-        OSError: there is none, or something else is there.
+        OSError: there is no file, or it is not a regular one.
         ValueError: no file can have this path.
     """
     return if_regular(os.open(path, REGULAR), path)
 
 
 def read_regular(path: str, most: int) -> bytes:
-    """The first ``most`` bytes of a regular file.
+    """Return the first ``most`` bytes of a regular file.
 
     Raises:
-        OSError: there is none, something else is there, or it can't be read.
+        OSError: there is no file, it is not a regular one, or it can't be read.
         ValueError: no file can have this path.
     """
     with os.fdopen(open_regular(path), "rb") as file:
@@ -39,10 +39,10 @@ def read_regular(path: str, most: int) -> bytes:
 
 
 def if_regular(fd: int, path: str) -> int:
-    """The descriptor of a regular file; that of something else is closed.
+    """Return the descriptor of a regular file; close any other.
 
     Raises:
-        OSError: it is something else.
+        OSError: it is not a regular file.
     """
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
@@ -51,10 +51,10 @@ def if_regular(fd: int, path: str) -> int:
 
 
 def sha256_of_path(path: str) -> str:
-    """The SHA-256 of a regular file, in hexadecimal digits.
+    """Return the SHA-256 of a regular file, in hexadecimal digits.
 
     Raises:
-        OSError: there is none, something else is there, or it can't be read.
+        OSError: there is no file, it is not a regular one, or it can't be read.
     """
     # Imported here: most commands that read files take no sum.
     import hashlib
@@ -64,7 +64,7 @@ def sha256_of_path(path: str) -> str:
 
 
 class OpenedFile(FileSource):
-    """An open file that is closed with the last view of it."""
+    """An open file that is closed with its last view."""
 
     __slots__ = ("_own",)
 

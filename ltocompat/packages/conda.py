@@ -146,7 +146,8 @@ def alternatives(text: str) -> tuple[str, ...] | None:
 
     Any version: ``("",)``.
 
-    Args: text: the version in conda's notation: ``>=12.4,<13``, ``12.9.*``, ``=12.9``, ``12|13.*``.
+    Args:
+        text: the version in conda's notation: ``>=12.4,<13``, ``12.9.*``, ``=12.9``, ``12|13.*``.
             A comma means and, a bar means or. A bare version is exact; a single ``=`` or an
             asterisk means a prefix.
     """

@@ -55,7 +55,8 @@ class CellNames(Struct, frozen=True):
     """Names of the cells of an answer.
 
     Attributes:
-        every: all cells. names: the names of the targets.
+        every: all cells.
+        names: the names of the targets.
     """
 
     every: Sequence[Cell] = ()

@@ -149,7 +149,9 @@ class Listing(Struct, frozen=True):
     """Any number of rows, printed one by one; they must be used up before the next block.
 
     Attributes:
-        columns: the columns. rows: the rows. notes: True if a row may have notes below it.
+        columns: the columns.
+        rows: the rows.
+        notes: True if a row may have notes below it.
     """
 
     columns: tuple[Column, ...]

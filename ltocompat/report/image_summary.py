@@ -55,8 +55,10 @@ class SummaryRow(Struct):
 
     Attributes:
         group: value of the grouping; empty for the grouping by kind and maker.
-        kind: the kind of the images. rank: the position of the row.
-        makers: the tools that made them. evidence: the proof of the makers.
+        kind: the kind of the images.
+        rank: the position of the row.
+        makers: the tools that made them.
+        evidence: the proof of the makers.
         needs: versions that the next tool must support.
         archs: their architectures.
         compressions: their compressions.

@@ -165,7 +165,7 @@ class Pool(ChildPool[Request, Answer]):
         )
 
     def safe_in_batch(self, request: Request, answer: Answer) -> bool:
-        """See ``ChildPool``: A linker finds LTO-IR too new before it reads the code.
+        """See ``ChildPool``: a linker finds LTO-IR too new before it reads the code.
 
         Other refusals of a damaged input may depend on the memory after it. Even 1 in 100 damaged
         fatbins that are too new crashes some processes instead, alone or in a batch (12.0.140 ..

@@ -90,7 +90,8 @@ class Side:
 
     Attributes:
         path: as the caller gave it.
-        saved: True if it comes from an earlier inspection. files: its files by their labels.
+        saved: True if it comes from an earlier inspection.
+        files: its files by their labels.
         sizes: bytes of each file that was read; None if unknown.
         modules: number of modules.
         images: number of images.

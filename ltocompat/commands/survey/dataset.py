@@ -93,7 +93,8 @@ class Manifest(Struct, frozen=True, kw_only=True, tag_field="schema", tag="ltoco
 class Dataset:
     """A dataset for reading; incomplete parts are not read.
 
-    Args: folder: its folder.
+    Args:
+        folder: its folder.
 
     Raises:
         UnreadableInput: there is none, or another version wrote it.

@@ -23,7 +23,7 @@ from ltocompat.model.location import Location
 
 
 class ContainerFormat(Protocol):
-    """Recognise a container, and walk its members."""
+    """A reader that recognises a container, and walks its members."""
 
     def sniff(self, view: ByteView, budget: Budget, /) -> bool:
         """Return whether the bytes are such a container."""
@@ -31,9 +31,9 @@ class ContainerFormat(Protocol):
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget, /
     ) -> Iterator[Member | Skipped | ImageLayer]:
-        """Yield its members in file order; broken ones as ``Skipped``, a layer behind its files.
+        """Yield its members in file order, broken ones as ``Skipped``, and a layer after its files.
 
-        Those that have nothing to do with ``wanted`` may be left out, which saves unpacking them.
+        Members outside of ``wanted`` may be left out, which saves unpacking them.
 
         Raises:
             LimitExceeded: reading on would cost more than the limits allow.
@@ -73,11 +73,11 @@ def _candidates(view: ByteView) -> Iterator[ContainerFormat]:
 
 
 def container_of(view: ByteView, budget: Budget | None = None) -> ContainerFormat | None:
-    """The format of this container, None when it is none.
+    """Return the format of this container; None if it is not a container.
 
     Args:
         view: the bytes.
-        budget: what looking at them may cost; None for the usual.
+        budget: the budget for reading them; None for the default.
     """
     budget = budget or Budget()
     return next((found for found in _candidates(view) if found.sniff(view, budget)), None)

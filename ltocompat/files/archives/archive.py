@@ -42,7 +42,7 @@ class ArchiveFormat:
     def members(
         self, view: ByteView, place: Location, _: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
-        """The members, wanted or not; those of a thin archive are read from beside it."""
+        """Yield all members; members of a thin archive are read from separate files."""
         thin = is_thin(view)
         names = b""
         position = len(AR_MAGIC)
@@ -78,14 +78,14 @@ class ArchiveFormat:
 
 
 def is_thin(view: ByteView) -> bool:
-    """Return whether an archive only names its members, which lie beside it."""
+    """Return whether an archive only names its members, which are separate files next to it."""
     return view.peek(0, len(THIN_MAGIC)) == THIN_MAGIC
 
 
 def self_contained(view: ByteView, place: Location, budget: Budget) -> bytes:
-    """The bytes of an archive; of a thin one, those of an archive with its members inside.
+    """Return the bytes of an archive; for a thin one, of an archive with its members inside.
 
-    What of them can't be read stays out.
+    Unreadable members are left out.
     """
     if not is_thin(view):
         return view.all()

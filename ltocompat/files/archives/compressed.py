@@ -33,7 +33,7 @@ class CompressedFormat:
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped | ImageLayer]:
-        """The members of the archive, or the single file, named as the whole without its suffix."""
+        """Yield the members of the archive, or the single file under the name without suffix."""
         source = Input(view)
         stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))
         try:
@@ -57,10 +57,10 @@ class CompressedFormat:
 
 
 def plain_image(view: ByteView, budget: Budget) -> ByteView:
-    """The archive of an image, unpacked where it was compressed; any other file as it is.
+    """Return the archive of an image, unpacked if it was compressed; any other file unchanged.
 
     Raises:
-        Malformed: there is no room for it, or it breaks off.
+        Malformed: there is no room for it, or it is truncated.
     """
     packing = packing_of(view)
     stream = None if packing is None else Stream(unpacked(Input(view), packing, budget))
@@ -70,10 +70,10 @@ def plain_image(view: ByteView, budget: Budget) -> ByteView:
 
 
 def unpacked_head(view: ByteView, size: int, budget: Budget) -> bytes:
-    """The first ``size`` bytes of what a compressed stream holds, fewer where it ends.
+    """Return the first ``size`` unpacked bytes of a compressed stream, fewer at its end.
 
     Raises:
-        Malformed: it breaks off before, or is none.
+        Malformed: it ends before, or is not a compressed stream.
     """
     return Stream(unpacked(Input(view), packing_of(view) or Packing.GZIP, budget)).peek(size)
 

@@ -60,8 +60,8 @@ class Layer(Struct, frozen=True):
 
     Attributes:
         name: its name in the archive.
-        view: its bytes; None if the archive lacks them.
-        history: the line that made it; empty if the config says none.
+        view: its bytes; None if the archive doesn't have them.
+        history: the line that made it; empty if unknown.
     """
 
     name: str
@@ -73,9 +73,9 @@ class ContainerImage(Struct, frozen=True):
     """One image of an archive.
 
     Attributes:
-        name: its tag, or its platform; for archives with several.
+        name: its tag, or its platform, for archives with several images.
         config: its config.
-        layers: the lowest first.
+        layers: the layers, the lowest first.
     """
 
     name: str
@@ -96,7 +96,7 @@ class ContainerImageFormat:
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped | ImageLayer]:
-        """The files that a container sees; of several images each below its name."""
+        """Yield the files that a container sees; with several images, each below its name."""
         archive = _Archive(view, place, budget)
         images = list(archive.images())
         yield from archive.unread
@@ -120,7 +120,7 @@ class ContainerImageFormat:
 
 
 def archive_of(path: str) -> str:
-    """The archive of ``image.tar:linux/arm64``, which is one of its images; else the path."""
+    """Return the archive of ``image.tar:linux/arm64``, a path of one image; else the path."""
     archive = path
     while ":" in archive and not os.path.lexists(archive):
         archive = archive.rpartition(":")[0]
@@ -128,7 +128,7 @@ def archive_of(path: str) -> str:
 
 
 def images_in(view: ByteView, place: Location, budget: Budget) -> list[ContainerImage]:
-    """The images of an archive, or the one that its path names; none of any other file."""
+    """Return the images of an archive, or the one in its path; none for any other file."""
     begins = names_image(functools.partial(view.peek, 0))
     return list(_Archive(view, place, budget).images()) if begins else []
 
@@ -175,11 +175,11 @@ class _Archive:
 
     @property
     def is_image(self) -> bool:
-        """Whether it names an image, or holds parts of one that nothing names."""
+        """Return whether it names an image, or has parts of an unnamed one."""
         return any(True for _ in self.images()) or any(map(_PART.fullmatch, self.files))
 
     def images(self) -> Iterator[ContainerImage]:
-        """The images that the archive names, each by another name, or the one that is asked for."""
+        """Yield the images in the archive, each with a different name, or the requested one."""
         listed, names = self._json(_MANIFEST), set[str]()
         found: Iterable[ContainerImage] = ()
         if isinstance(listed, list):
@@ -274,7 +274,7 @@ def _blob(described: object) -> str:
 
 
 def platform_of(value: object) -> str:
-    """``linux/arm64`` or ``linux/arm/v7`` of a platform or config; empty if it names none."""
+    """Return ``linux/arm64`` or ``linux/arm/v7`` for a platform or config; empty if unknown."""
     if not isinstance(value, dict):
         return ""
     return "/".join(str(value[key]) for key in ("os", "architecture", "variant") if value.get(key))
@@ -290,15 +290,15 @@ def applied(
     asks: Callable[[Location], bool],
     links: dict[str, str] | None = None,
 ) -> Iterator[Member | Skipped | ImageLayer]:
-    """The files of an image that a container sees, and each layer behind its own.
+    """Yield the files of an image that a container sees, and each layer after its files.
 
     Args:
         image: the image.
-        archive: where it lies.
-        at: what paths in it begin with.
-        wanted: what was asked for.
-        budget: what reading may cost.
-        asks: says of a file whether its bytes are wanted.
+        archive: its archive.
+        at: the prefix of paths in it.
+        wanted: the requested place.
+        budget: the budget for reading.
+        asks: returns whether the bytes of a file are wanted.
         links: gets the symbolic links that a container sees, with their targets.
     """
     shown = _Shown()
@@ -347,23 +347,23 @@ class _Shown(Struct):
     folders: set[int] = field(default_factory=set)
 
     def add(self, other: _Shown) -> None:
-        """Add what a layer has and removes."""
+        """Add the files and the removals of a layer."""
         self.gone |= other.gone
         self.emptied |= other.emptied
         self.folders |= other.folders
 
     def add_folder(self, path: str) -> None:
-        """Add a folder with those around it."""
+        """Add a folder with its parents."""
         while path and hash(path) not in self.folders:
             self.folders.add(hash(path))
             path = path.rpartition("/")[0]
 
     def shows(self, path: str) -> bool:
-        """Return whether a file at this path is seen, if its folder is."""
+        """Return whether a file at this path is visible, if its folder is."""
         return hash(path) not in self.gone and hash(path) not in self.folders
 
     def shows_below(self, folder: str) -> bool:
-        """Return whether what lies in a folder may be seen."""
+        """Return whether the contents of a folder may be visible."""
         while hash(folder) not in self.gone and hash(folder) not in self.emptied:
             if not folder:
                 return True

@@ -19,13 +19,12 @@ from ltocompat.model.location import Location
 
 
 def files(path: str, limits: Limits) -> Iterator[str | Skipped]:
-    """Paths of the files below ``path``; a folder that can't be listed is told.
+    """Yield paths of the files below ``path``; report folders that can't be listed.
 
-    The programs by which CMake and Meson ask a compiler for its name and abilities are left out:
-    nobody ships them.
+    The test programs of CMake and Meson for compilers are left out, since nobody ships them.
 
-    A link is passed over where it leads to a file inside the folder, which is read under its own
-    name; links to folders are not followed, so that no loop is possible.
+    A link to a file inside the folder is skipped, since the file is read under its own name. Links
+    to folders are not followed, so that no loop is possible.
     """
     root = os.path.join(os.path.realpath(path), "")
     count = 0
@@ -84,9 +83,10 @@ MOST_RECORD = 16 * MIB
 
 
 def sites_of(folder: str) -> tuple[str, ...]:
-    """The folders of packages of an environment; empty for any other folder.
+    """Return the package folders of an environment; empty for any other folder.
 
-    It may be such a folder itself (``pip install --target``), or a virtual or conda environment.
+    The environment may be a package folder itself (``pip install --target``), or a virtual or conda
+    environment.
     """
     try:
         if any(name.endswith(DIST_INFO) for name in os.listdir(folder)):
@@ -107,7 +107,7 @@ def is_environment(folder: str) -> bool:
 
 
 def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] | None:
-    """Paths of the files of the distribution that ``path`` describes; None for any other folder."""
+    """Yield the paths of the distribution in a dist-info folder; None for any other folder."""
     info = path.rstrip(os.sep)
     if not info.endswith(DIST_INFO):
         return None
@@ -119,7 +119,7 @@ def files_of_distribution(path: str, limits: Limits) -> Iterator[str | Skipped] 
 
 
 def names_in_record(record: bytes, budget: Budget) -> Iterator[str]:
-    """The first column of RECORD; what is no CSV names nothing.
+    """Yield the first column of RECORD; invalid CSV has none.
 
     Raises:
         LimitExceeded: the time is used up.

@@ -39,14 +39,14 @@ _OTHERS = re.compile(r"\.(?:pyc|pyi|h|hpp|hh|cuh|inl|txt|md|html|js|gz|mo)$|/sha
 def packages_listed(
     path: str, view: ByteView, budget: Budget, kept: NamesOfTable
 ) -> Iterator[tuple[str, str]]:
-    """The files that may hold code in a list, each with its distribution, ``torch 2.4.0 (pip)``.
+    """Yield listed files that may have code, each with its distribution, ``torch 2.4.0 (pip)``.
 
-    Lists of dpkg have no versions; its status gives that of ``/libc6 (dpkg)``.
+    Lists of dpkg have no versions; its status file gives the version of ``/libc6 (dpkg)``.
 
     Args:
-        path: of the file in the image; of one that is no list nothing is read.
-        view: its bytes; of broken ones as much as can be read is given.
-        budget: what reading may cost.
+        path: the path of the file in the image; other files than lists are not read.
+        view: its bytes; damaged ones are used as far as they are readable.
+        budget: the budget for reading.
         kept: the account of names, of which an eighth may be used.
     """
     for file, name in budget.timed(_files(path, view, budget)):
@@ -56,7 +56,7 @@ def packages_listed(
 
 
 def folders_searched(path: str, view: ByteView, kept: NamesOfTable) -> list[str]:
-    """The folders that a file of the loader's settings names; of any other file none."""
+    """Return the folders in a file of the loader's settings; none for any other file."""
     data = view.peek(0, MOST_RECORD).decode("utf-8", "replace") if _CONF.fullmatch(path) else ""
     return [kept.keep(posixpath.normpath(folder)) for folder in _SEARCHED.findall(data)]
 

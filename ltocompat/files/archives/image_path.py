@@ -21,10 +21,10 @@ from ltocompat.model.location import Location
 
 
 def view_of(path: str, limits: Limits) -> ByteView:
-    """The bytes of a regular file, or of a layout as those of one archive.
+    """Open the bytes of a regular file, or of a layout as one archive.
 
     Raises:
-        OSError: there is none, or it can't be read.
+        OSError: there is no such file, or it can't be read.
         ValueError: no file can have this path.
     """
     archive = archive_of(path)
@@ -34,7 +34,7 @@ def view_of(path: str, limits: Limits) -> ByteView:
 
 
 def image_view(path: str, limits: Limits) -> ByteView | None:
-    """The bytes of a layout, or of the archive whose image a path names; None of any other path.
+    """Open the bytes of a layout, or of an archive with the image in a path; None for others.
 
     Raises:
         OSError: the archive can't be read, or has no such image.
@@ -49,7 +49,7 @@ def image_view(path: str, limits: Limits) -> ByteView | None:
 
 
 def image_paths(place: Location, limits: Limits) -> list[Location]:
-    """The place; of an archive of several images the path of each of them."""
+    """Return the place; for an archive of several images, the path of each image."""
     images = _images(place.path, limits)
     if len(images) < 2 or not place.is_file:
         return [place]
@@ -57,10 +57,10 @@ def image_paths(place: Location, limits: Limits) -> list[Location]:
 
 
 def of_platform(path: str, platform: str, *, or_file: bool = False) -> str:
-    """The path of the image for a platform, ``linux/arm64``; with ``or_file`` of any other file.
+    """Return the path of the image for a platform, ``linux/arm64``; with ``or_file``, of any file.
 
     Raises:
-        UsageError: the path is no archive of images, or not of one for that platform.
+        UsageError: the path is not an archive of images, or has no single image for that platform.
     """
     images = _images(path, DEFAULT_LIMITS)
     if or_file and not images:

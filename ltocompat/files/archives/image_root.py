@@ -33,13 +33,13 @@ _LOOKED_AT = re.compile(
 def write_root(
     image: ContainerImage, place: Location, root: str, budget: Budget
 ) -> Iterator[Skipped]:
-    """Write these files, and all symbolic links; yield what can't be read.
+    """Write these files, and all symbolic links; yield unreadable ones.
 
     Args:
         image: the image.
-        place: of its archive.
+        place: the place of its archive.
         root: a new folder, which stands for ``/``.
-        budget: what reading may cost.
+        budget: the budget for reading.
 
     Raises:
         OSError: the folder can't be written.

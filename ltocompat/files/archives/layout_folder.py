@@ -19,17 +19,17 @@ _LAYOUT, _INDEX, _BLOBS = "oci-layout", "index.json", os.path.join("blobs", "sha
 
 
 def is_layout(folder: str) -> bool:
-    """Return whether a folder is an OCI layout, and so one artifact."""
+    """Return whether a folder is an OCI layout, which is one artifact."""
     return os.path.isfile(os.path.join(folder, _LAYOUT)) and any(
         os.path.exists(os.path.join(folder, name)) for name in (_INDEX, _BLOBS)
     )
 
 
 def view_of_layout(folder: str, limits: Limits) -> ByteView:
-    """The bytes of a layout as those of one archive.
+    """Open the bytes of a layout as one archive.
 
     Raises:
-        OSError: a file of it can't be read.
+        OSError: one of its files can't be read.
     """
     return ByteView(_Joined(list(_parts(folder, limits))))
 
@@ -58,7 +58,7 @@ class _Joined:
         self.size = self._ends[-1]
 
     def pread(self, size: int, offset: int) -> bytes:
-        """Bytes of the source that the offset lies in; a view asks again for the rest."""
+        """Return bytes of the source at the offset; a view requests the rest again."""
         at = bisect_right(self._ends, offset)
         start = self._ends[at] - self._parts[at].size
         return self._parts[at].pread(min(size, self._ends[at] - offset), offset - start)

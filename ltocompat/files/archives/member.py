@@ -19,9 +19,9 @@ class Member(Struct, frozen=True):
     """One member: its place and its bytes.
 
     Attributes:
-        place: where it lies.
-        view: its bytes, unpacked.
-        position: how far its container had been read when it was found, bytes; for progress.
+        place: its place.
+        view: its unpacked bytes.
+        position: bytes of its container that were read before it; for progress.
     """
 
     place: Location
@@ -30,12 +30,12 @@ class Member(Struct, frozen=True):
 
 
 def concerns(place: Location, wanted: Location) -> bool:
-    """Return whether a member at ``place`` is asked for, whole or in part."""
+    """Return whether a member at ``place`` is requested, completely or in part."""
     return wanted.contains(place) or place.contains(wanted)
 
 
 def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator[Member | Skipped]:
-    """What is found in an archive, and in the end why no more is."""
+    """Yield the contents of an archive, then the reason if it ends early."""
     try:
         yield from found
     except LimitExceeded:
@@ -51,7 +51,7 @@ _LEADS_OUT = "its name leads out of the folder into which it is unpacked"
 
 
 class Names:
-    """The names in one package, so that each member gets a place of its own.
+    """The names in one package, so that each member gets a separate place.
 
     Only hashes are kept: a package may hold hundreds of thousands of long names.
     """
@@ -64,10 +64,10 @@ class Names:
         self._links: list[tuple[Location, int, str]] = []  # what is linked to by its key
 
     def take(self, name: str) -> tuple[Location, list[str]]:
-        """The place of a member, and what is wrong with its name, one sentence each.
+        """Return the place of a member, and the problems of its name, one sentence each.
 
-        The second member of one name is called ``name,2``: unpacking keeps only the last of them,
-        and which one is right can't be told here.
+        The second member with a name is called ``name,2``: unpacking keeps only the last one, and
+        it is unknown which one is right.
         """
         problems = []
         if _leads_out(name):
@@ -93,7 +93,7 @@ class Names:
         return self.place.member(name), problems
 
     def folder(self, name: str) -> Iterator[Skipped]:
-        """A folder, which holds nothing by itself."""
+        """Note a folder, which has no contents of its own."""
         if _leads_out(name):
             yield Skipped(self.place.member(name[:_LONGEST]), _LEADS_OUT)
         if len(self._folders) < self._most:
@@ -101,7 +101,7 @@ class Names:
             self._add_folders(posixpath.normpath(name))
 
     def link(self, name: str, target: str, wanted: Location, *, hard: bool) -> Iterator[Skipped]:
-        """A link: its target is read under its own name, and looked for in the end."""
+        """Note a link, whose target is read under its own name and is searched at the end."""
         place, problems = self.take(name)
         yield from (Skipped(place, problem) for problem in problems)
         yield from self.link_at(place, name, target, wanted, hard=hard)
@@ -109,7 +109,7 @@ class Names:
     def link_at(
         self, place: Location, name: str, target: str, wanted: Location, *, hard: bool
     ) -> Iterator[Skipped]:
-        """A link whose name was taken already; targets of hard links begin at the top."""
+        """Note a link whose name was noted already; targets of hard links begin at the top."""
         full = posixpath.join("" if hard else posixpath.dirname(name), target)
         shown = target[:100]
         if _leads_out(full):
@@ -120,7 +120,7 @@ class Names:
             yield Skipped(place, f"it is a link to {shown!r}; name its target")
 
     def broken_links(self) -> Iterator[Skipped]:
-        """Links whose targets were not found; to be asked when all names were seen."""
+        """Yield links whose targets were not found, after all names were read."""
         if len(self._folders) >= self._most:
             return
         for place, key, target in self._links:

@@ -170,14 +170,14 @@ _PROMISES = (
 def broken_promise(
     name: str, view: ByteView, budget: Budget, *, typed: bool, inside: bool = False
 ) -> str | None:
-    """Say how a file breaks the promise of its name, and what to do; None if nothing is wrong.
+    """Return how a file differs from its name's promise, and the fix; None if it doesn't.
 
     Args:
-        name: of the file.
+        name: the name of the file.
         view: its bytes.
-        budget: what looking at them may cost.
-        typed: the user named it; else it was found in a folder or a package.
-        inside: it is a member of a package, among whose test data are texts in place of archives.
+        budget: the budget for reading them.
+        typed: True if the user named it; else it was found in a folder or a package.
+        inside: True for a member of a package, whose test data may have texts instead of archives.
     """
     lower = name.lower()
     promise = next((row for row in _PROMISES if lower.endswith(row.suffixes)), None)

@@ -44,8 +44,8 @@ class RpmHeader(Struct, frozen=True):
     """A header of a package: values by their tags.
 
     Attributes:
-        start: its offset, behind its magic.
-        end: the offset behind it.
+        start: its offset, after its magic.
+        end: the offset of its end.
         index: the entries.
         store: the values.
     """
@@ -56,12 +56,12 @@ class RpmHeader(Struct, frozen=True):
     store: bytes
 
     def texts(self, tag: int) -> list[str]:
-        """The texts of a tag; none if the header lacks it."""
+        """Return the texts of a tag; none if the header doesn't have it."""
         data, count = self._values(tag, _STRINGS)
         return [part.decode("utf-8", "replace") for part in data.split(b"\0", count)[:count]]
 
     def numbers(self, tag: int) -> list[int]:
-        """The numbers of a tag; none if the header lacks it."""
+        """Return the numbers of a tag; none if the header doesn't have it."""
         data, count = self._values(tag, [_NUMBERS])
         return [number for (number,) in _NUMBER.iter_unpack(data[: 4 * min(count, len(data) // 4)])]
 
@@ -74,7 +74,7 @@ class RpmHeader(Struct, frozen=True):
 
 
 def read_headers(view: ByteView, budget: Budget) -> tuple[RpmHeader, RpmHeader]:
-    """The header with signatures, behind the lead, and the main header.
+    """Return the header with signatures, after the lead, and the main header.
 
     Raises:
         Malformed: there is none.
@@ -91,10 +91,10 @@ def _header_at(view: ByteView, start: int, budget: Budget) -> RpmHeader:
 
 
 def header_behind(view: ByteView, start: int, budget: Budget) -> RpmHeader:
-    """The header whose magic ends at an offset; rpm's database keeps it without.
+    """Return the header whose magic ends at an offset; rpm's database has no magic.
 
     Raises:
-        Malformed: it is cut off.
+        Malformed: it is truncated.
         LimitExceeded: it is too large to be read.
     """
     entries, size = view.unpack(_SIZES, start)
@@ -114,7 +114,7 @@ class RpmFormat:
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
-        """The files in the order of the archive."""
+        """Yield the files in the order of the archive."""
         try:
             signatures, header = read_headers(view, budget)
             start = header.end

@@ -23,10 +23,10 @@ _STEPS = 10_000  # of SQLite, between looks at the clock
 
 
 def files_in(view: ByteView, budget: Budget) -> Iterator[tuple[str, str]]:
-    """The files of the packages in a database, each with its package, ``zlib 1.2.11-40.el9 (rpm)``.
+    """Yield files of packages in a database, each with its package, ``zlib 1.2.11-40.el9 (rpm)``.
 
     Raises:
-        Malformed: it is broken; files before that were given already.
+        Malformed: it is damaged; files before that were yielded already.
         LimitExceeded: it is too large, or takes too long.
     """
     budget.check("names_bytes", view.size, "a database of {size} bytes is over the limit of {most}")

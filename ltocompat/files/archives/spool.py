@@ -21,20 +21,20 @@ _MOST_KEPT = 512 * MIB
 
 
 class Spool(Struct):
-    """Keeps the unpacked members of one container, each as long as there is a view of it.
+    """Stores the unpacked members of one container, each as long as it has a view.
 
-    Larger members share one temporary file without a name, so that as few files are open as
-    containers are nested, and its pages are used again and again.
+    Larger members share one unnamed temporary file, so that only one file per nested container is
+    open, and its pages are reused.
     """
 
     _file: _File | None = None
     _kept: WeakSet[_SpooledSource] = field(default_factory=WeakSet)
 
     def keep(self, chunks: Iterator[bytes], size: int | None) -> ByteView:
-        """The bytes of ``chunks``, which are at most ``size`` bytes in all (None: not known).
+        """Return a view of the bytes of ``chunks``, at most ``size`` bytes in all (None: unknown).
 
         Raises:
-            Malformed: there is no room for them; or what ``chunks`` raises.
+            Malformed: there is no room for them, or ``chunks`` raises it.
         """
         first: list[bytes] = []
         length = 0
@@ -108,20 +108,19 @@ class _SpooledSource(FileSource):
 
 
 def holds_alone(view: ByteView) -> bool:
-    """Return whether a view is all of a member in a temporary file, which lives as long as it."""
+    """Return whether a view is a whole member in a temporary file, and keeps it alive."""
     source = view.source
     return isinstance(source, _SpooledSource) and view.size == source.end - source.start
 
 
 class MemberCache(Struct):
-    """Unpacked members of one file, in the temporary file that they were unpacked to.
+    """Unpacked members of one file, in their temporary file.
 
     Only members of ``_LEAST_KEPT`` bytes and more are kept, since smaller ones are unpacked again
-    in no time, and no more than ``_MOST_KEPT`` bytes of them: on some systems temporary files lie
-    in memory.
+    quickly, and at most ``_MOST_KEPT`` bytes, since temporary files lie in memory on some systems.
 
     Attributes:
-        sources: bytes that stand for whole files, by their names.
+        sources: bytes instead of whole files, by their names.
     """
 
     sources: Mapping[str, ByteView] = {}
@@ -129,7 +128,7 @@ class MemberCache(Struct):
     _views: dict[Location, ByteView] = field(default_factory=dict)
 
     def keep(self, place: Location, view: ByteView) -> None:
-        """Keep a member; those of another file are let go."""
+        """Keep a member, and drop members of another file."""
         if place.path != self._path:
             self._path = place.path
             self._views.clear()
@@ -139,7 +138,7 @@ class MemberCache(Struct):
                 self._views[place] = view
 
     def around(self, place: Location) -> tuple[Location, ByteView] | None:
-        """The kept member or source that a place is, or lies in; None if none was kept."""
+        """Return the kept member or source at or around a place; None if none was kept."""
         for depth in range(len(place.members), 0, -1):
             at = Location(place.path, place.members[:depth])
             if at in self._views:

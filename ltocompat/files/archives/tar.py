@@ -39,10 +39,10 @@ class TarHeader(Struct, frozen=True):
         name: as stored; other encodings are kept as surrogates.
         size: bytes of data that follow.
         type: one character, ``0`` for a file.
-        target: of a link.
-        sparse: zeros were left out of the data, so that it is no plain copy of the file.
-        more: blocks that list more such zeros lie in front of the data (GNU).
-        block: the data is filled up to a multiple of so many bytes.
+        target: the target of a link.
+        sparse: True if zeros were left out of the data, so that it is no plain copy of the file.
+        more: True if blocks that list more such zeros precede the data (GNU).
+        block: the size in bytes to a multiple of which the data are padded.
     """
 
     block: ClassVar[int] = BLOCK
@@ -84,7 +84,7 @@ def parse(block: bytes) -> TarHeader:
     """Read one header.
 
     Raises:
-        Malformed: its checksum is wrong, or a number is none.
+        Malformed: its checksum is wrong, or a number is invalid.
     """
     if not checksum_holds(block):
         raise Malformed("the checksum of a member header is wrong")
@@ -168,7 +168,7 @@ _NO_DATA = (HARD_LINK, LINK, FOLDER, *DEVICES, "V")
 
 
 class TarFormat:
-    """Tar archives that are not compressed; members are viewed in place."""
+    """Uncompressed tar archives, whose members are viewed in place."""
 
     def sniff(self, view: ByteView, _: Budget) -> bool:
         """Return whether this is a tar archive."""
@@ -177,24 +177,24 @@ class TarFormat:
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
-        """The members in file order."""
+        """Yield the members in file order."""
         return walk(Plain(view), place, wanted, budget)
 
 
 class Plain(Struct):
-    """An archive that can be viewed in place; ``position``: how many bytes have been read."""
+    """An archive that can be viewed in place; ``position``: number of bytes read."""
 
     _view: ByteView
     position: int = 0
 
     def read(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer at the end."""
+        """Return the next ``size`` bytes, fewer at the end."""
         data = self._view.peek(self.position, size)
         self.position += len(data)
         return data
 
     def body(self, size: int) -> ByteView:
-        """The next ``size`` bytes as a file of their own."""
+        """Return the next ``size`` bytes as a separate file."""
         left = self._view.size - self.position
         if size > left:
             raise Malformed(f"its header says {size} bytes, but only {left} are there")
@@ -207,7 +207,7 @@ class Plain(Struct):
 
 
 class Unpacked(Struct):
-    """An archive that comes out of a decompressor."""
+    """An archive from a decompressor."""
 
     _stream: Stream
     _stored: Input
@@ -219,11 +219,11 @@ class Unpacked(Struct):
         return self._stored.position
 
     def read(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer at the end."""
+        """Return the next ``size`` bytes, fewer at the end."""
         return self._stream.read(size)
 
     def body(self, size: int) -> ByteView:
-        """The next ``size`` bytes, kept as long as they are viewed."""
+        """Return the next ``size`` bytes, kept as long as they are viewed."""
         if size > IN_MEMORY:
             return self._spool.keep(self._stream.take(size), size)
         data = self._stream.read(size)
@@ -232,7 +232,7 @@ class Unpacked(Struct):
         return ByteView.of(data)
 
     def skip(self, size: int) -> None:
-        """Decompress ``size`` bytes and forget them."""
+        """Decompress ``size`` bytes and drop them."""
         for _ in self._stream.take(size):
             pass
 
@@ -242,7 +242,7 @@ Tape = Plain | Unpacked
 
 
 def tape_of(view: ByteView, budget: Budget, start: int = 0) -> Tape:
-    """The archive that begins at an offset, compressed or not."""
+    """Return the archive at an offset, compressed or not."""
     packing, stored = packing_of(view.sub(start, view.size - start)), Input(view, start)
     if packing is None:
         return Plain(view, start)
@@ -256,14 +256,14 @@ Headers: TypeAlias = Callable[[Tape, Location, Budget], Iterator["TarHeader | Sk
 def walk(
     tape: Tape, place: Location, wanted: Location, budget: Budget, read: Headers | None = None
 ) -> Iterator[Member | Skipped]:
-    """The members of an archive; what follows its end is reported.
+    """Yield the members of an archive; report bytes after its end.
 
     Args:
         tape: the archive.
-        place: of the archive.
-        wanted: members that have nothing to do with it are passed over.
-        budget: what reading may cost.
-        read: reads its headers; None for those of tar.
+        place: the place of the archive.
+        wanted: the requested place; unrelated members are skipped.
+        budget: the budget for reading.
+        read: reads its headers; None: tar's headers.
     """
     names = Names(place, budget.limits)
     found = (read or headers)(tape, place, budget)
@@ -300,18 +300,19 @@ def _members(
 def headers(
     tape: Tape, place: Location, budget: Budget, *, may_end: bool = False
 ) -> Iterator[TarHeader | Skipped]:
-    """The headers of an archive, with what extended ones say; what follows its end is reported.
+    """Yield the headers of an archive with their extended values; report bytes after its end.
 
-    Whoever takes a header takes or skips the bytes of its file before the next one.
+    The caller has to read or skip the bytes of a header's file before the next header.
 
     Args:
         tape: the archive.
-        place: of the archive.
-        budget: what reading may cost.
-        may_end: it may end without a block of zeros, as Go's archive/tar reads and umoci writes.
+        place: the place of the archive.
+        budget: the budget for reading.
+        may_end: True if it may end without a block of zeros, as Go's archive/tar reads and umoci
+            writes.
 
     Raises:
-        Malformed: the archive can't be read on.
+        Malformed: the rest of the archive can't be read.
     """
     yield from _Headers(tape, place, budget, may_end).all()
     yield from behind(tape, place, budget)
@@ -375,10 +376,10 @@ class _Headers(Struct):
 def file_of(
     tape: Tape, header: TarHeader, place: Location, budget: Budget, *, wanted: bool
 ) -> Iterator[Member | Skipped]:
-    """The file behind a header, which may be a device or a pipe; its bytes only where wanted.
+    """Yield the file after a header, which may be a device or a pipe; its bytes only if wanted.
 
     Raises:
-        Malformed: the archive ends in it.
+        Malformed: the archive ends inside it.
     """
     reason = _NO_FILES.get(header.type)
     more = header.more
@@ -407,7 +408,7 @@ def file_of(
 
 
 def behind(tape: Tape, place: Location, budget: Budget, block: int = BLOCK) -> Iterator[Skipped]:
-    """Report bytes behind the end, other than the zeros that writers fill up with."""
+    """Report bytes after the end, except padding zeros."""
     zeros = other = 0
     while data := tape.read(MIB):
         budget.check_time()

@@ -186,7 +186,7 @@ _DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {
 
 
 def unpacked(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]:
-    """The decompressed bytes, in chunks of at most 256 KiB, none empty.
+    """Yield the decompressed bytes in non-empty chunks of at most 256 KiB.
 
     Raises:
         Malformed: they don't decompress; chunks before that were given already.
@@ -233,7 +233,7 @@ class Stream(Struct):
     _at: int = 0
 
     def peek(self, size: int) -> bytes:
-        """The next ``size`` bytes, fewer at the end; they stay."""
+        """Return the next ``size`` bytes, fewer at the end, without consuming them."""
         if len(self._chunk) - self._at < size:
             parts = [self._chunk[self._at :]]
             have = len(parts[0])
@@ -252,10 +252,11 @@ class Stream(Struct):
         return data
 
     def take(self, size: int) -> Iterator[bytes]:
-        """The next ``size`` bytes in chunks.
+        """Yield the next ``size`` bytes in chunks.
 
         Raises:
             Malformed: the stream ends before.
+
         """
         left = size
         for chunk in self.up_to(size):
@@ -265,7 +266,7 @@ class Stream(Struct):
             raise Malformed(f"the last {left} of its {size} bytes are missing")
 
     def up_to(self, size: int | None) -> Iterator[bytes]:
-        """The next ``size`` bytes in chunks, or all that are left where they are fewer or None."""
+        """Yield the next ``size`` bytes in chunks; all remaining ones if fewer, or for None."""
         left = size
         while left is None or left > 0:
             if self._at == len(self._chunk):

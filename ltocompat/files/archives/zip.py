@@ -70,11 +70,11 @@ class _End(Struct, frozen=True):
 
 
 class ZipEntry(Struct, frozen=True):
-    """One member as the directory describes it; sizes in bytes, ``header`` an offset in the file.
+    """One member by the directory; sizes in bytes, ``header`` an offset in the file.
 
     Attributes:
         method: number of the compression method.
-        mode: of a Unix file, 0 if none is known.
+        mode: the mode of a Unix file; 0 if unknown.
     """
 
     raw_name: bytes
@@ -88,7 +88,7 @@ class ZipEntry(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """UTF-8 where a flag says so, else code page 437, as zipfile reads it."""
+        """The name in UTF-8 if the flag is set, else in code page 437, like zipfile."""
         if self.flags & _UTF8:
             return self.raw_name.decode("utf-8", "surrogateescape")
         return self.raw_name.decode("cp437")
@@ -98,7 +98,7 @@ def find_end(view: ByteView) -> _End:
     """The last end record of the file.
 
     Raises:
-        Malformed: there is none, or what it says is impossible.
+        Malformed: there is none, or its values are impossible.
     """
     tail = min(view.size, _END.size + _LONGEST_COMMENT)
     at = view.peek(view.size - tail, tail).rfind(_END_MAGIC)
@@ -151,10 +151,10 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
 
 
 def entries(view: ByteView, end: _End) -> Iterator[ZipEntry]:
-    """The records of the directory.
+    """Yield the records of the directory.
 
     Raises:
-        Malformed: one is broken; those before it were given already.
+        Malformed: a record is damaged; the ones before it were yielded already.
     """
     position, stop = end.start, end.start + end.size
     while position < stop:
@@ -241,17 +241,17 @@ _LONGEST_LINK = 4096
 
 
 class ZipFormat:
-    """Zip archives; stored members are viewed in place."""
+    """Zip archives, whose stored members are viewed in place."""
 
     def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Return whether this is a zip; one behind other bytes is recognised, too."""
+        """Return whether this is a zip, also after other bytes."""
         first = view.peek(0, 4) in (ZIP_MAGIC, _END_MAGIC)
         return first or (may_be_zip(view) and _is_whole(view))
 
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget
     ) -> Iterator[Member | Skipped]:
-        """The members in the order of the directory."""
+        """Yield the members in the order of the directory."""
         try:
             end = find_end(view)
         except Malformed as error:
@@ -372,7 +372,7 @@ class _ZipWalk(Struct):
         return view, _contradictions(entry, view.size, stream, source)
 
     def behind(self, end: _End) -> Iterator[Skipped]:
-        """Bytes that belong to no member, links that lead nowhere; once all was asked for."""
+        """Yield bytes that belong to no member, and broken links, after all members."""
         if not self._wanted.contains(self._place):
             return
         yield from self._names.broken_links()

@@ -13,11 +13,11 @@ from ltocompat.model.location import Location
 
 
 class StoredImage(Struct, frozen=True):
-    """An image as it lies in the file, before its own bytes are read.
+    """An image as stored in the file, before its own bytes are read.
 
     Attributes:
         entry: the image as far as its entry header describes it.
-        payload: its bytes; of an image inside a concatenated entry they are decoded already.
+        payload: its bytes; for an image inside a concatenated entry, they are decoded already.
         version: the entry's code version (major, minor).
         entry_header: the whole header of an entry, as stored.
     """
@@ -29,11 +29,11 @@ class StoredImage(Struct, frozen=True):
 
 
 class StoredModule(Struct, frozen=True):
-    """A module as it lies in the file: its place, section, registration and stored images.
+    """A module as stored in the file: its place, section, registration and stored images.
 
-    ``region`` is all of its fatbin region, None around an image that has none. ``size`` is what its
-    regions take in the file, headers, padding and prelinked ones included (bytes); None if there is
-    not a region, or only a part of one was asked for.
+    ``region`` is its whole fatbin region; None for an image outside of fatbins. ``size`` is the
+    bytes of its regions in the file, including headers, padding and prelinked regions; None without
+    a region, or if only a part of one was requested.
     """
 
     place: Location

@@ -112,16 +112,16 @@ class FatbinEntry(Struct, frozen=True):
 
 
 class Region:
-    """The region at the start of ``view``, which may go on behind it.
+    """The region at the start of ``view``, which may be longer.
 
-    Iterating gives its entries up to the first that does not fit, and can be done once. Only then
-    are known:
+    Iterating yields its entries up to the first invalid one, and works only once. Only then are
+    known:
 
     Attributes:
-        size: bytes, header included, as the header says.
-        broken: why the walk stopped before the end (one sentence), None when it did not.
+        size: bytes from the header, including the header.
+        broken: why the walk stopped before the end (one sentence); None if it did not.
         limit: name of the ``Limits`` field that stopped it, else None.
-        walked: bytes from the start that the header and the whole entries cover.
+        walked: bytes of the header and the complete entries.
 
     Raises:
         Malformed: there are too few bytes for the header of a region.
@@ -169,7 +169,7 @@ class Region:
 
 
 def entry_at(view: ByteView, offset: int) -> FatbinEntry:
-    """The entry at an offset of its region, where a walk has found one; bytes.
+    """Return the entry at an offset of its region, where a walk has found one.
 
     Raises:
         Malformed: the file has changed since then.
@@ -312,14 +312,14 @@ def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> Iterato
 def stored_images(
     view: ByteView, entry: FatbinEntry, place: Location, section: str | None, budget: Budget
 ) -> Iterable[StoredImage]:
-    """The images of one entry: itself, or those of a concatenated one.
+    """Yield the images of one entry: itself, or the images of a concatenated entry.
 
     Args:
         view: bytes from the start of the region.
         entry: an entry of that region.
         place: place of the entry.
         section: name of the host section around it.
-        budget: account of the file.
+        budget: the budget of the file.
     """
     fields = entry.fields
     traits = _traits(fields.kind, fields.flags, fields.sm)
@@ -428,12 +428,12 @@ def _inline_size(header: bytes, fields: EntryHeader) -> int:
 
 
 def padded(size: int) -> int:
-    """Bytes that a payload of ``size`` bytes takes in a region, where entries are aligned to 8."""
+    """Return the bytes of a payload of ``size`` bytes in a region, whose entries align to 8."""
     return (size + 7) // 8 * 8
 
 
 def single_entry_region(header: bytes, payload: bytes) -> bytes:
-    """A region that holds one entry, whose header is kept as it was.
+    """Return a region with one entry, whose header is unchanged.
 
     Args:
         header: the entry's header, variable part included.
@@ -449,12 +449,12 @@ def region_header(size: int) -> bytes:
 
 
 def packed_header(header: bytes, stored: int, decoded: int) -> bytes:
-    """Return an entry's header for a payload that is a Zstandard frame now.
+    """Return an entry's header for a new payload, a Zstandard frame.
 
     Args:
-        header: as it is, variable part included.
+        header: the old header, including its variable part.
         stored: bytes of the frame.
-        decoded: bytes that it unpacks to.
+        decoded: unpacked bytes.
     """
     fields = EntryHeader._make(_ENTRY.unpack_from(header))
     new = fields._replace(

@@ -17,19 +17,19 @@ from ltocompat.model.location import Location
 
 
 class StoredImageTable(MadeWhenRead[StoredImage]):
-    """The images of the entries that were added, as long as their file can be read.
+    """The images of the added entries, as long as their file can be read.
 
-    The first are kept, and of the others where they are: a region may have a million, of 600 bytes
-    each. Those of a concatenated entry are kept, since all of it is decoded for each.
+    Only the first ones are kept; others by their offset, since a region may have a million, of 600
+    bytes each. Images of a concatenated entry are kept, since each needs all of it to be decoded.
 
     Args:
         view: bytes from the start of the region.
-        place: of the region.
+        place: the place of the region.
         section: name of the host section around it.
-        budget: account of the file.
+        budget: the budget of the file.
 
     Attributes:
-        problem: what is wrong with each of them, as a sentence; None when nothing is.
+        problem: a problem of all of them in one sentence, else None.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
         self.problem: str | None = None
 
     def add(self, number: int, entry: FatbinEntry) -> None:
-        """The images of one more entry.
+        """Add the images of one more entry.
 
         Raises:
-            Malformed: they can't be made out.
+            Malformed: they can't be recognised.
         """
         place = self._place.at(self._place.offset or 0, number)
         for image in stored_images(self._view, entry, place, self._section, self._budget):
@@ -59,7 +59,7 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
             self._entries.append(number)
 
     def few_as_tuple(self) -> Sequence[StoredImage]:
-        """The images; as a tuple where there are no more than are kept anyway."""
+        """The images; as a tuple if all of them are kept."""
         if len(self._offsets) > len(self._kept):
             return self
         return tuple(self._kept.values() if self.problem is None else self)
@@ -68,7 +68,7 @@ class StoredImageTable(MadeWhenRead[StoredImage]):
         return len(self._offsets)
 
     def member(self, number: int) -> StoredImage:
-        """The image of this number.
+        """Return the image of this number.
 
         Raises:
             IndexError: there are fewer.

@@ -44,7 +44,7 @@ def _zstd_cubin(view: ByteView, budget: Budget) -> Payload:
 def bare_image(
     place: Location, section: str | None, kind: ImageKind, payload: Payload
 ) -> StoredImage:
-    """An image that lies in no region, as no header describes it."""
+    """Return an image outside of regions, which no header describes."""
     image = Image(
         kind,
         None,
@@ -83,15 +83,16 @@ class _Accounting:
         self.covered.append((start, end))
 
     def leaves_out(self, offset: int) -> bool:
-        """Return whether an offset lies in no fatbin section, and nothing covers it."""
+        """Return whether an offset lies outside of fatbin sections and is not covered."""
         before = bisect_right(self.covered, offset, key=itemgetter(0))
         spans = (*self._sections, *self.covered[max(before - 1, 0) : before])
         return not any(start <= offset < end for start, end in spans)
 
     def gaps(self) -> Iterator[tuple[int, int]]:
-        """Offset and size of every stretch of a fatbin section that is neither covered nor padding.
+        """Yield offset and size of every range of a fatbin section not covered and not padding.
 
-        Zeros pad what is there; a section that could hold a region and has nothing else is damaged.
+        Zeros are padding after contents; a section that has only zeros but room for a region is
+        damaged.
         """
         for begin, end in self._sections:
             at = begin
@@ -133,11 +134,11 @@ class _Scanner(Struct):
     _hits: deque[_Hit] = field(default_factory=deque)
 
     def skip_to(self, offset: int) -> None:
-        """Go on at ``offset``; never backwards."""
+        """Continue at ``offset``, never backwards."""
         self.position = max(self.position, offset)
 
     def until(self, stop: int) -> Iterator[_Hit]:
-        """Hits in front of ``stop``."""
+        """Yield hits before ``stop``."""
         while (hit := self._adjacent() or self._next(stop)) is not None:
             if hit.offset >= stop:
                 self._hits.appendleft(hit)
@@ -198,12 +199,12 @@ class FatbinWalk:
     Args:
         view: the whole file.
         place: its place.
-        host: what it is around the device code, None for a file that is device code itself.
-        budget: account of the file.
-        start: offset where it begins, bytes; what is found there doesn't depend on it.
+        host: the host file around the device code; None for a file that is device code itself.
+        budget: the budget of the file.
+        start: offset where the walk begins, in bytes; it doesn't affect what is found there.
 
     Attributes:
-        first: offset of the first thing that was looked at; None before that.
+        first: offset of the first finding; None before that.
     """
 
     def __init__(
@@ -231,7 +232,7 @@ class FatbinWalk:
 
     @property
     def covered(self) -> list[tuple[int, int]]:
-        """Covered stretches, from offset to offset."""
+        """Covered ranges, from offset to offset."""
         return self._accounting.covered
 
     def __iter__(self) -> Iterator[StoredModule | Skipped]:
@@ -243,7 +244,7 @@ class FatbinWalk:
             yield from self.gaps()
 
     def until(self, stop: int) -> Iterator[StoredModule | Skipped]:
-        """Yield what begins before ``stop``, from the current position on.
+        """Yield modules that begin before ``stop``, from the current position on.
 
         Raises:
             LimitExceeded: the time for this file is used up.
@@ -255,18 +256,18 @@ class FatbinWalk:
             yield from self._region(hit.offset) if hit.needle == NEEDLE else self._image(hit)
 
     def resume(self, position: int, covered: Iterable[tuple[int, int]]) -> None:
-        """Leave out what another walk has read up to ``position``, and accounted for."""
+        """Leave out the bytes up to ``position`` that another walk has read."""
         self._scanner.skip_to(position)
         for start, end in covered:
             self._accounting.cover(start, end)
 
     def rest(self, error: LimitExceeded) -> Skipped:
-        """Report the rest of the file as skipped once a limit was hit."""
+        """Report the rest of the file as skipped after a limit was exceeded."""
         left = self._view.size - self.position
         return Skipped(self._place, f"the rest is not read: {error}", left, error.limit)
 
     def gaps(self) -> Iterator[Skipped]:
-        """Bytes of fatbin sections that nothing accounts for, once all was read."""
+        """Yield bytes of fatbin sections that belong to nothing, after everything was read."""
         for offset, size in self._accounting.gaps():
             reason = f"{size} bytes of a fatbin section belong to no region"
             yield Skipped(self._place.at(offset), reason, size)

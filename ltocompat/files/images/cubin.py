@@ -49,11 +49,11 @@ _ALL_BITS = 0xFF
 
 
 class CubinSection(Struct, frozen=True):
-    """One section of a cubin: name, type, place in the cubin (bytes), and whom it is about.
+    """One section of a cubin: name, type, place in the cubin (bytes), link and info.
 
     Attributes:
-        link: number of a section that it uses; of symbols, the one with their names.
-        info: of relocations, the number of the section that they are applied to.
+        link: number of a section that it uses; for symbols, the section with their names.
+        info: for relocations, the number of the section that they change.
     """
 
     name: str
@@ -85,9 +85,9 @@ class Cubin(Struct, frozen=True):
         """Read the section table.
 
         Args:
-            view: bytes from the start of the cubin, which may go on behind it.
-            budget: account of the file that it belongs to.
-            size: bytes of the whole cubin, padding included; None if they are not known.
+            view: bytes from the start of the cubin, maybe with others after it.
+            budget: the budget of its file.
+            size: bytes of the whole cubin, including padding; None if unknown.
 
         Raises:
             Malformed: the header or the section table does not fit into the bytes.
@@ -108,7 +108,7 @@ class Cubin(Struct, frozen=True):
 
     @property
     def problem(self) -> str | None:
-        """Why its header is unlike that of every writer, or its section headers are not there."""
+        """Why its header differs from every writer's, or its section headers are missing."""
         return self.header.problem or self._table_problem()
 
     def _table_problem(self) -> str | None:
@@ -163,7 +163,7 @@ class Cubin(Struct, frozen=True):
         return self.budget.timed(found, slow=True)
 
     def kernels(self) -> tuple[str, ...]:
-        """Names of the kernels: function symbols that carry the entry mark, in table order."""
+        """Names of the kernels: function symbols with the entry mark, in table order."""
         return tuple(name for name, _ in self.kernel_sizes())
 
     def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
@@ -175,7 +175,7 @@ class Cubin(Struct, frozen=True):
         return tuple(found)
 
     def registers(self) -> int | None:
-        """The most registers that a thread of a kernel or function takes, None without code.
+        """The largest number of registers per thread of a kernel or function; None without code.
 
         ``.nv.info`` has a record for each function: its symbol, and its registers.
         """
@@ -188,7 +188,7 @@ class Cubin(Struct, frozen=True):
         return max(counts, default=None)
 
     def bytes_of(self, section: CubinSection) -> bytes:
-        """The bytes of a section."""
+        """Return the bytes of a section."""
         return self.view.read(section.offset, section.size)
 
 
@@ -199,9 +199,9 @@ def kernel_names(
 
     Args:
         view: the cubin.
-        budget: account of the file that it belongs to.
-        size: bytes of the whole cubin, padding included; None if they are not known.
-        first: the first of them alone; all tables of symbols are read as far as they reach.
+        budget: the budget of its file.
+        size: bytes of the whole cubin, including padding; None if unknown.
+        first: True for only the first name; all tables of symbols are read completely.
 
     Raises:
         Malformed: the header, the section table or a table of symbols does not fit into the bytes.
@@ -217,15 +217,15 @@ def kernel_names(
 
 
 def kernel_set(names: bytes) -> int:
-    """A number that tells sets of kernels apart, by the names of their sections of constants."""
+    """Return a number that differs between sets of kernels, from their constant sections' names."""
     return crc32(b"\0".join(sorted({*_CONSTANTS.findall(names)})))
 
 
 def kernels_only_return(view: ByteView, budget: Budget, size: int | None = None) -> bool:
     """Return whether a cubin has kernels, and each returns before it does anything.
 
-    Arguments and errors as of ``kernel_names``. Seen for sm_70 and newer as compilers optimize it,
-    but for sm_87, whose kernels begin with a check.
+    Arguments and errors are those of ``kernel_names``. It works for optimized code for sm_70 and
+    newer, except sm_87, whose kernels begin with a check.
     """
     sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
     tables = [(row[1], row[4], row[5], row[6]) for row in sections]
@@ -275,11 +275,11 @@ def _symbol_tables(
 
 
 def early_api_versions(data: bytes) -> frozenset[int] | None:
-    """``Cubin.api_versions`` from the first bytes of a cubin, without its section table.
+    """Return ``Cubin.api_versions`` from the first bytes of a cubin, without its section table.
 
-    Assemblers write the section names first, then the symbol names, which begin with those of the
-    sections again, and the ``.nv.info`` sections in front of the code: so it is known how many
-    there must be. None when not all of them are within ``data``.
+    Assemblers write the section names first, then the symbol names, which begin with the section
+    names again, and the ``.nv.info`` sections before the code, so their number is known. The result
+    is None if not all of them are within ``data``.
     """
     symbols = data.find(_NAMES_BEGIN, HEAD_SIZE + 1)
     if not data.startswith(_NAMES_BEGIN, HEAD_SIZE) or symbols < 0:

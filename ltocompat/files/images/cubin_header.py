@@ -68,7 +68,7 @@ class _Fields(ElfHeader):
 
     @property
     def toolkit(self) -> int | None:
-        """What e_version says in generation 1, if some tool writes that."""
+        """The toolkit in e_version of generation 1, if a tool writes it."""
         by_assembler = self.shstrndx == NAMES_OF_ASSEMBLER
         known = _TOOLKITS_OF_ASSEMBLER if by_assembler else _TOOLKITS_1
         return self.version if self.generation == 1 and self.version in known else None
@@ -85,7 +85,7 @@ class _Fields(ElfHeader):
 
     @property
     def tables_end(self) -> int:
-        """End of the last table: sections, or the program headers behind them."""
+        """End of the last table: sections, or the program headers after them."""
         end = self.sections_end if self.shnum else 0
         programs_end = self.phoff + self.phentsize * self.phnum if self.phnum else 0
         return max(HEAD_SIZE, end, programs_end)
@@ -96,16 +96,16 @@ class CubinHeader(Struct, frozen=True):
 
     Attributes:
         generation: 1 or 2, see ``cubin``; 0 for an ABI version that is neither.
-        arch: the real architecture; its suffix is only a part of the truth (see ``Cubin.arch``).
+        arch: the real architecture; its suffix may be incomplete (see ``Cubin.arch``).
         virtual: number of the virtual architecture (generation 1), else None.
         toolkit: 10 * major + minor of the tool that made the file (generation 1), else None.
         relocatable: ``ET_REL``: needs a device link.
-        section_table: its offset, the size of a header in it (bytes), and how many there are.
+        section_table: its offset, the bytes of a header in it, and their number.
         names_index: number of the section with the names of sections.
         note_index: number of the section that notes the architectures (generation 2), at most 255;
             0 in generation 1.
         extent: size in bytes up to the end of the section and program header tables.
-        problem: why it is unlike the header of every writer, None if it is not.
+        problem: why it differs from every writer's header; else None.
     """
 
     generation: int
@@ -125,10 +125,10 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
 
     Args:
         head: the first bytes of a cubin.
-        size: bytes of the whole cubin, padding included; None if they are not known.
+        size: bytes of the whole cubin, including padding; None if unknown.
 
     Raises:
-        Malformed: these are no bytes of a cubin.
+        Malformed: these are not bytes of a cubin.
     """
     if len(head) < _HEADER.size or not head.startswith(NEEDLE):
         raise Malformed("a cubin does not begin with a 64-bit little-endian ELF header")

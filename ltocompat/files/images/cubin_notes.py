@@ -35,7 +35,7 @@ class ToolNote(Struct, frozen=True):
 
     Attributes:
         tool: ``ptxas``, ``nvlink``, ``finalizer``, ``nvasm_internal``.
-        version: full version, e.g. ``13.0.88``; None when the text has none.
+        version: full version, e.g. ``13.0.88``; None if the text has none.
         command: its command line.
     """
 
@@ -48,10 +48,10 @@ class Notes(Struct, frozen=True):
     """All notes of one cubin.
 
     Attributes:
-        tools: newest first, as they lie in the file.
-        virtual: number of the virtual architecture, None when not recorded.
-        toolkit: 10 * major + minor of the compiler by the cuinfo note, None when not recorded.
-        end: offset behind the last note, bytes.
+        tools: the tools, newest first, as in the file.
+        virtual: number of the virtual architecture; None if not recorded.
+        toolkit: 10 * major + minor of the compiler by the cuinfo note; None if not recorded.
+        end: offset of the end of the last note, in bytes.
     """
 
     tools: tuple[ToolNote, ...]
@@ -61,7 +61,7 @@ class Notes(Struct, frozen=True):
 
     @classmethod
     def parse(cls, data: bytes, start: int = 0) -> Notes:
-        """Read notes that follow each other from ``start`` until something else comes."""
+        """Read consecutive notes from ``start`` on."""
         tools: list[ToolNote] = []
         virtual = toolkit = None
         position = start
@@ -78,8 +78,8 @@ class Notes(Struct, frozen=True):
     def find(cls, data: bytes) -> Notes | None:
         """Find the notes in the first bytes of a cubin, without its section table.
 
-        They lie in one piece: the tools, then the architecture. None when they are not (wholly)
-        within ``data``; something must follow them to be sure of their end.
+        They are contiguous: the tools, then the architecture. The result is None if they are not
+        completely within ``data``, with further bytes after them.
         """
         for position in occurrences(OWNER, data):
             first = position - _HEAD_TO_OWNER
@@ -91,7 +91,7 @@ class Notes(Struct, frozen=True):
         return None
 
     def suffix(self) -> str:
-        """Suffix of the architecture that the newest tool was asked for: ``""``, ``a`` or ``f``."""
+        """Return the architecture's suffix in the newest tool's options: ``""``, ``a`` or ``f``."""
         match = _ARCH_OPTION.search(self.tools[0].command) if self.tools else None
         return match[1] if match else ""
 

@@ -56,9 +56,9 @@ class _Symbol(Struct, frozen=True):
 
 
 def read(cubin: Cubin) -> DeviceSymbols:
-    """The symbols of a cubin, in the order of its table; names that drivers provide are among them.
+    """Return the symbols of a cubin in table order, including names that drivers provide.
 
-    Variables in shared memory, whose size the launch decides, are not undefined.
+    Variables in dynamic shared memory don't count as undefined.
 
     Raises:
         Malformed: its symbol table or its relocations do not fit into it.

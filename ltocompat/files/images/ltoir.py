@@ -46,10 +46,10 @@ class LtoIr(Struct, frozen=True):
     """The header of an LTO-IR image.
 
     Attributes:
-        versions: of the container, NVVM IR, LLVM and debug metadata.
-        arch: architecture that it was compiled for; a family suffix leaves no mark.
-        linked: emitted by a linker (nvJitLink 13.4 and later), which stamps its own versions.
-        keyless: no key word stands in front of the body, as before CUDA 11.7.
+        versions: the versions of container, NVVM IR, LLVM and debug metadata.
+        arch: the architecture of the code; a family suffix is not recorded.
+        linked: True if a linker wrote it (nvJitLink 13.4 and later) with its own versions.
+        keyless: True without a keyword before the body, as before CUDA 11.7.
     """
 
     versions: LtoIrVersions
@@ -63,7 +63,7 @@ def parse(head: bytes) -> LtoIr:
     """Read the header from the first bytes (at least 0x30, at best ``HEAD_SIZE``) of an image.
 
     Raises:
-        Malformed: these are no bytes of an LTO-IR image.
+        Malformed: these are not bytes of an LTO-IR image.
     """
     if not head.startswith(MAGIC):
         raise Malformed("an LTO-IR image does not begin with ED 43 4E 7F")

@@ -60,13 +60,13 @@ class Ptx(Struct, frozen=True):
     """Facts from PTX text.
 
     Attributes:
-        isa: the ``.version`` directive, e.g. ``8.4``; what its reader must understand.
-        arch: the ``.target`` directive.
-        address_size: the ``.address_size`` directive, bits; 64 where there is none.
-        debug: ``.target`` asks for debug.
-        lower: an earlier ``.target`` is for a newer architecture.
-        toolkit: full version in the compiler's comment, e.g. ``12.4.131``, None when stripped.
-        generator: a compiler other than NVIDIA's that named itself, else None.
+        isa: the ``.version`` directive, e.g. ``8.4``; the version that its reader must support.
+            arch: the ``.target`` directive.
+        address_size: the ``.address_size`` directive, bits; 64 without one.
+        debug: True if ``.target`` has debug.
+        lower: True if an earlier ``.target`` is for a newer architecture.
+        toolkit: full version in the compiler's comment, e.g. ``12.4.131``; None if stripped.
+        generator: a compiler of another vendor that names itself, else None.
     """
 
     isa: str
@@ -84,10 +84,10 @@ def sniff(head: bytes) -> bool:
 
 
 def parse(head: bytes) -> Ptx:
-    """Read the directives and the comment in front of them.
+    """Read the directives and the comment before them.
 
     Raises:
-        Malformed: there is no ``.version`` or no ``.target`` in the text, or one that is none.
+        Malformed: the text has no ``.version`` or no ``.target``, or an invalid one.
     """
     lines = _USUAL_DIRECTIVES.match(head, 0, _DIRECTIVES)
     return _parse_usual(lines[0]) if lines else _parse(head)
@@ -135,7 +135,7 @@ def _arch(word: str) -> SmArch | None:
 
 
 def is_several(text: bytes, budget: Budget) -> bool:
-    """Return whether it is more than one text, as `cat` puts them behind each other.
+    """Return whether it is several texts in a row, as from `cat`.
 
     "No other .version directive is allowed anywhere else within the module" (PTX ISA);
     ptxas, nvJitLink and the driver end in a syntax error there.
@@ -148,14 +148,14 @@ def is_several(text: bytes, budget: Budget) -> bool:
 
 
 def flaws(text: bytes, facts: Ptx, budget: Budget) -> tuple[PtxFlaw, ...]:
-    """Reasons for which compilers refuse a text, whatever its instructions are.
+    """Return reasons for which compilers refuse a text, apart from its instructions.
 
     Source: measured with nvJitLink 12.0 to 13.5 and ptxas 13.0.
 
     Args:
-        text: all of it.
-        facts: as ``parse`` reads it.
-        budget: account of the file.
+        text: the whole text.
+        facts: the result of ``parse``.
+        budget: the budget of the file.
     """
     budget.check_call(len(text), SPEED)
     text = text.rstrip(b"\0")
@@ -187,7 +187,7 @@ def _is_cut(code: bytes) -> bool:
 
 
 def kernels(text: bytes, budget: Budget) -> tuple[str, ...]:
-    """Names of the kernels (``.entry``), in the order of the text, without duplicates."""
+    """Return names of the kernels (``.entry``), in the order of the text, without duplicates."""
     budget.check_call(len(text), SPEED)
     entries = _entries(text, budget)
     if entries is None:
@@ -196,7 +196,7 @@ def kernels(text: bytes, budget: Budget) -> tuple[str, ...]:
 
 
 def only_empty_kernels(text: bytes, budget: Budget) -> bool:
-    """Return whether there are kernels and each of them only returns, as probes of a library do."""
+    """Return whether there are kernels and each only returns, like probe kernels of a library."""
     budget.check_call(len(text), SPEED)
     entries = _entries(text, budget)
     empty = None if entries is None else _all_empty(text, entries, budget)
@@ -214,9 +214,9 @@ def only_empty_kernels(text: bytes, budget: Budget) -> bool:
 
 
 def first_kernel(text: bytes, budget: Budget) -> tuple[str | None, bool]:
-    """The name of the first kernel, and whether each kernel only returns.
+    """Return the name of the first kernel, and whether each kernel only returns.
 
-    The same as ``kernels`` and ``only_empty_kernels`` say, mostly without a look at the others.
+    The results equal ``kernels`` and ``only_empty_kernels``, mostly without reading the others.
     """
     budget.check_call(len(text), SPEED)
     entry = next(_candidates(text, budget), None)
@@ -268,7 +268,7 @@ def _all_empty(text: bytes, entries: Sequence[re.Match[bytes]], budget: Budget) 
 
 
 def without_comments(text: bytes, budget: Budget) -> bytes:
-    """The text without comments, in one pass, since hostile text may open a million of them."""
+    """Return the text without comments, in one pass, since hostile text may open a million."""
     if not contains(b"/*", text):
         return b"".join(map(functools.partial(_LINE_COMMENT.sub, b""), _lines(text, budget)))
     parts = []

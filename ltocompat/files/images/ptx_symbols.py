@@ -44,11 +44,11 @@ class PtxFunction(Struct, frozen=True):
 
     Attributes:
         name: its name.
-        linkage: ``visible``, ``weak``, ``extern``, or nothing for one that no other object sees.
-        is_kernel: it is an ``.entry``.
-        head: where its name and parameters stand in the text, from and to.
-        body: the same of its body; None for a declaration.
-        prototype: what it returns and takes, as assemblers write it into cubins.
+        linkage: ``visible``, ``weak``, ``extern``, or empty if no other object sees it.
+        is_kernel: True for an ``.entry``.
+        head: begin and end of its name and parameters in the text.
+        body: begin and end of its body; None for a declaration.
+        prototype: its result and parameters, as in cubins.
     """
 
     name: str
@@ -64,11 +64,10 @@ class PtxSymbols(Struct, frozen=True):
 
     Attributes:
         functions: every declaration and definition.
-        aliases: other names of functions, and whose they are.
-        undefined_variables: declared ``.extern``; not those in shared memory, whose size the launch
-            decides.
-        defined: what is ``.visible``.
-        weak: what is ``.weak`` or ``.common``.
+        aliases: other names of functions, with the functions.
+        undefined_variables: variables that are ``.extern``, without dynamic shared memory.
+        defined: names that are ``.visible``.
+        weak: names that are ``.weak`` or ``.common``.
     """
 
     functions: tuple[PtxFunction, ...]
@@ -84,14 +83,14 @@ class PtxSymbols(Struct, frozen=True):
 
     @property
     def bodiless(self) -> tuple[str, ...]:
-        """Functions that are declared and nowhere defined."""
+        """Functions that are declared but not defined."""
         there = {function.name for function in self.functions if function.body} | {*self.aliases}
         names = dict.fromkeys(function.name for function in self.functions)
         return tuple(name for name in names if name not in there)
 
 
 def read(text: bytes, budget: Budget) -> PtxSymbols:
-    """The symbols of PTX text, of which the comments were taken away."""
+    """Return the symbols of PTX text without comments."""
     budget.check_call(len(text), SPEED)
     seen: dict[str, dict[str, None]] = {"visible": {}, "weak": {}, "extern": {}, "common": {}}
     named = (_ALIAS.match(text, at) for at in budget.timed(offsets((b".alias",), text)))
@@ -115,7 +114,7 @@ def read(text: bytes, budget: Budget) -> PtxSymbols:
 def used(
     text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names that the text uses, and those of them that its kernels reach by calls."""
+    """Return the names that the text uses, and the ones that its kernels reach by calls."""
     bodies = {function.name: function.body for function in symbols.functions if function.body}
     wanted = {*names, *bodies, *symbols.aliases}
     uses = {name: _named(text, *body, budget) & wanted for name, body in bodies.items()}

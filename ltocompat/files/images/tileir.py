@@ -12,7 +12,7 @@ def parse(head: bytes) -> str:
     """The bytecode version, e.g. ``13.5``; producers may write an older one than their release.
 
     Raises:
-        Malformed: these are no bytes of Tile IR.
+        Malformed: these are not bytes of Tile IR.
     """
     if len(head) < HEAD_SIZE or not head.startswith(TILEIR):
         raise Malformed("a Tile IR image does not begin with 7F 'TileIR' 00")

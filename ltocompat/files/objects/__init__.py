@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
-    """Read the structure of a host file; None when the bytes are no ELF, PE or COFF host.
+    """Read the structure of a host file; None if the bytes are no ELF, PE or COFF host.
 
-    A cubin is an ELF file too (e_machine 190), but no host.
+    A cubin is also an ELF file (e_machine 190), but not a host file.
 
     Raises:
         LimitExceeded: the time for this file, or its sections, are over the limits.
@@ -41,11 +41,11 @@ def read_host(view: ByteView, budget: Budget) -> ObjectFile | None:
 
 
 def structure_of(view: ByteView, budget: Budget) -> ObjectReader | None:
-    """The structure as the reader of its format has it; None if there is no such reader.
+    """Return the structure from the reader of its format; None if there is no such reader.
 
     Raises:
         Malformed: its headers contradict themselves.
-        LimitExceeded: reading them would cost more than the budget has.
+        LimitExceeded: reading them would exceed the budget.
     """
     if view.peek(0, 4) == MAGIC:
         from ltocompat.files.objects.elf_host import read_elf

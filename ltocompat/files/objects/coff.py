@@ -77,12 +77,12 @@ class _Header(Struct, frozen=True):
 
     @property
     def strings(self) -> int:
-        """Offset of the string table, right behind the symbols."""
+        """Offset of the string table, right after the symbols."""
         return self.symbols + self.layout.size * self.n_symbols
 
 
 def long_name(view: ByteView, raw: bytes, strings: int | None, limit: int) -> str:
-    """A section's name: up to 8 bytes, or ``/123`` or ``//base64``, places in the string table."""
+    """Return a section's name: up to 8 bytes, or ``/123`` or ``//base64`` in the string table."""
     text = raw.partition(b"\0")[0].decode("utf-8", "replace")
     place = _LONG_NAME.fullmatch(text)
     if strings is None or place is None:
@@ -100,9 +100,9 @@ def read_sections(
     strings: int | None,
     problems: list[str],
 ) -> list[CoffSection]:
-    """The section table, given as (offset, number of rows).
+    """Return the section table at (offset, number of rows).
 
-    Rows outside of the file are left out and reported, like bytes outside of it.
+    Rows outside of the file are left out and reported, like section bytes outside of it.
     """
     start, count = table
     fit = max(0, view.size - start) // SECTION.size
@@ -132,7 +132,7 @@ def read_sections(
 
 
 def sections_of(rows: list[CoffSection], base: int | None = None) -> tuple[Section, ...]:
-    """The sections with bytes in the file, loaded above ``base``; None: they have no addresses."""
+    """Return sections with bytes in the file, loaded above ``base``; None: without addresses."""
     found = [
         Section(
             row.name,
@@ -148,7 +148,7 @@ def sections_of(rows: list[CoffSection], base: int | None = None) -> tuple[Secti
 
 
 def plain_data(rows: list[CoffSection]) -> list[tuple[int, int]]:
-    """(offset, size) of the sections of initialised data."""
+    """Return (offset, size) of the sections with initialised data."""
     return [(row.offset, row.size) for row in rows if row.size and row.plain_data]
 
 
@@ -177,7 +177,7 @@ def _fits(view: ByteView, header: _Header) -> bool:
 
 
 class CoffHost(ObjectReader):
-    """A COFF object; see ``ObjectReader`` for what the members mean. Addresses are file offsets."""
+    """A COFF object; ``ObjectReader`` describes the members. Addresses are file offsets."""
 
     format = "COFF"
     type = "object"
@@ -199,7 +199,7 @@ class CoffHost(ObjectReader):
         return plain_data(self._rows)
 
     def offset_of(self, address: int) -> int | None:
-        """Addresses are file offsets here."""
+        """Return the address, which is a file offset here."""
         return address if 0 <= address < self.view.size else None
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
@@ -240,7 +240,7 @@ class CoffHost(ObjectReader):
         return row.offset + value + pointer_at(self.view, slot, self.pointer_size)
 
     def symbols(self) -> Symbols:
-        """Read the symbol table; a symbol of no section and no value is undefined."""
+        """Read the symbol table; a symbol without section and value is undefined."""
         undefined: set[str] = set()
         defined: set[str] = set()
         header = self._header
@@ -268,6 +268,6 @@ class CoffHost(ObjectReader):
 
 
 def read_coff(view: ByteView, budget: Budget) -> CoffHost | None:
-    """A COFF object; None if the header isn't one beyond doubt."""
+    """Return a COFF object; None if the header isn't surely one."""
     header = _header(view)
     return CoffHost(view, budget, header) if header else None

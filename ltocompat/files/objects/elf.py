@@ -77,12 +77,12 @@ class ElfTables(Struct):
         view: the file.
         budget: bounds for reading it.
         bits: 32 or 64.
-        order: ``<`` where it is little-endian, as ``struct`` has it.
+        order: ``<`` for little-endian, as in ``struct``.
         header: its first header.
         headers: section headers by their index (with the nameless header 0).
         segments: program headers.
         dynamic: (tag, value) in the order of the file.
-        problems: what could not be read.
+        problems: unreadable parts.
     """
 
     view: ByteView
@@ -103,16 +103,16 @@ class ElfTables(Struct):
         return _MACHINES.get(self.header.machine, str(self.header.machine))
 
     def tag(self, wanted: Tag) -> int | None:
-        """The value of the first such dynamic tag."""
+        """Return the value of the first such dynamic tag."""
         return next((value for tag, value in self.dynamic if tag == wanted), None)
 
     def start_of(self, wanted: Tag) -> int | None:
-        """The file offset that an address of the dynamic section leads to."""
+        """Return the file offset of an address in the dynamic section."""
         address = self.tag(wanted)
         return None if address is None else self.offset_of(address)
 
     def texts(self, wanted: Tag) -> Iterator[str]:
-        """The strings of such dynamic tags; empty if they are in no table of strings."""
+        """Yield the strings of such dynamic tags; empty if they are in no string table."""
         offsets = [value for tag, value in self.dynamic if tag == wanted]
         if not offsets:
             return
@@ -123,7 +123,7 @@ class ElfTables(Struct):
             yield short_text(self.view, at, self.budget.limits.text_bytes) if there else ""
 
     def offset_of(self, address: int) -> int | None:
-        """File offset of an address that is loaded from the file."""
+        """Return the file offset of an address that is loaded from the file."""
         if not self._loads:
             loads = (segment for segment in self.segments if segment.kind == layout.PT_LOAD)
             self._loads = sorted(loads, key=lambda segment: segment.address)
@@ -136,7 +136,7 @@ class ElfTables(Struct):
         return segment.offset + inside if inside < segment.file_size else None
 
     def loaded(self, flags: int, wanted: int) -> list[tuple[int, int]]:
-        """(offset, size) of what is loaded by segments of which these flags are just as wanted."""
+        """Return (offset, size) of loaded segments with the wanted flags."""
         return [
             (s.offset, s.file_size)
             for s in self.segments
@@ -144,7 +144,7 @@ class ElfTables(Struct):
         ]
 
     def sections(self) -> tuple[Section, ...]:
-        """The sections with bytes in the file; those that reach outside are clipped, and told."""
+        """Return sections with bytes in the file; report and clip those that reach outside."""
         sections = []
         for header in self.headers:
             if header.kind in (layout.SHT_NULL, layout.SHT_NOBITS) or not header.size:
@@ -221,7 +221,7 @@ class ElfTables(Struct):
         return self.view.peek(rows[index][_OFFSET], min(rows[index][_SIZE], _NAME_TABLE_BYTES))
 
     def read_segments(self) -> None:
-        """Read the program headers; those of sections are known."""
+        """Read the program headers after the section headers."""
         start, count = self.header.phoff, self.header.phnum
         if not start or not count:
             return
@@ -244,7 +244,7 @@ class ElfTables(Struct):
             self.segments.append(Segment(kind, flags, offset, file_size, address))
 
     def read_dynamic(self) -> None:
-        """Read the dynamic section, by segments and sections that are known."""
+        """Read the dynamic section, from the known segments and sections."""
         spans = [(s.offset, s.file_size) for s in self.segments if s.kind == layout.PT_DYNAMIC]
         spans += [(h.offset, h.size) for h in self.headers if h.kind == layout.SHT_DYNAMIC]
         for start, length in spans[:1]:
@@ -266,7 +266,7 @@ class ElfTables(Struct):
 
 
 def read_tables(view: ByteView, budget: Budget) -> ElfTables | None:
-    """Read the structure of an ELF file; None for a cubin or where not even the header is whole."""
+    """Read the structure of an ELF file; None for a cubin or an incomplete header."""
     ident = view.peek(0, _IDENT_SIZE)
     if len(ident) < _IDENT_SIZE or not ident.startswith(layout.MAGIC):
         return None

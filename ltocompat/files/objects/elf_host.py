@@ -49,7 +49,7 @@ _OBJECT_RELOCATIONS = {layout.SHT_REL: "REL", layout.SHT_RELA: "RELA"}
 
 
 class ElfHost(ObjectReader):
-    """An ELF file that is not a cubin; see ``ObjectReader`` for what the members mean."""
+    """An ELF file that is not a cubin; ``ObjectReader`` describes the members."""
 
     format = "ELF"
 
@@ -87,7 +87,7 @@ class ElfHost(ObjectReader):
         return next(self._tables.texts(tag), None) or None
 
     def data_spans(self) -> list[tuple[int, int]]:
-        """Loaded sections that aren't code; without sections the segments that aren't code."""
+        """Return loaded sections without code; if there are no sections, segments without code."""
         headers = self._tables.headers
         if not headers:
             return self._tables.loaded(layout.PF_X, 0)
@@ -103,19 +103,19 @@ class ElfHost(ObjectReader):
         return [(h.offset, min(h.size, self.view.size - h.offset)) for h in wanted]
 
     def wrapper_search_spans(self) -> list[tuple[int, int]]:
-        """Writable segments: without sections, or where a linker script merged them."""
+        """Return writable segments, for files without sections or with merged sections."""
         if self._tables.headers and not any(section.fatbin for section in self.sections):
             return []
         return self._tables.loaded(layout.PF_W, layout.PF_W)
 
     def offset_of(self, address: int) -> int | None:
-        """Look up the PT_LOAD segments; in objects addresses are file offsets already."""
+        """Look up the PT_LOAD segments; in objects, addresses are file offsets already."""
         if self._object:
             return address if 0 <= address < self.view.size else None
         return self._tables.offset_of(address)
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
-        """Resolve pointers by relocations; in place where the file is linked to a fixed address."""
+        """Resolve pointers by relocations; in place if the file is linked to a fixed address."""
         if self._object:
             return self._object_pointers(slots)
         return self._linked_pointers(slots)
@@ -262,7 +262,7 @@ class ElfHost(ObjectReader):
         return [] if table is None else table.exported_names()
 
     def symbol_size(self, offset: int) -> int | None:
-        """st_size of a data symbol; the first one that is not 0."""
+        """Return the first st_size of a data symbol that is not 0."""
         value, home = self._symbol_value(offset)
         tables = self._symbol_tables if value is not None else ()
         symbols = chain.from_iterable(table.data_at(value or 0) for table in tables)
@@ -282,7 +282,7 @@ class ElfHost(ObjectReader):
         return None, None
 
     def prelinked_count(self, array: int) -> int | None:
-        """Derive it from the size of ``__cudaPrelinkedFatbins``: a pointer a region, and null."""
+        """Derive it from the size of ``__cudaPrelinkedFatbins``: a pointer per region, and null."""
         for table in self._symbol_tables:
             for symbol in table.data_at(array):
                 if symbol.size > self.pointer_size:
@@ -291,6 +291,6 @@ class ElfHost(ObjectReader):
 
 
 def read_elf(view: ByteView, budget: Budget) -> ElfHost | None:
-    """An ELF file; None for a cubin, or where the header is broken."""
+    """Return an ELF file; None for a cubin or a broken header."""
     tables = elf.read_tables(view, budget)
     return None if tables is None else ElfHost(tables)

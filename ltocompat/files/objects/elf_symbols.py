@@ -64,14 +64,14 @@ class SymbolTable(Struct, frozen=True):
         return Symbol(name, info >> 4, info & 15, section, value, size)
 
     def at(self, index: int) -> Symbol | None:
-        """Symbol ``index``, None if the table is shorter."""
+        """Return symbol ``index``; None if the table is shorter."""
         entry = self.layout.size
         if not 0 <= index < self.size // entry:
             return None
         return self._decode(self.view.read(self.offset + index * entry, entry))
 
     def name_of(self, place: int) -> str:
-        """The name at a place in the table of strings."""
+        """Return the name at an offset of the string table."""
         limit = min(self.budget.limits.text_bytes, max(0, self.strings_size - place))
         return short_text(self.view, self.strings + place, limit)
 
@@ -84,9 +84,9 @@ class SymbolTable(Struct, frozen=True):
             yield piece
 
     def named(self, prefixes: Collection[bytes]) -> Iterator[tuple[int, str, Symbol]]:
-        """The symbols whose names start with one of the prefixes, with their numbers.
+        """Yield the symbols whose names start with one of the prefixes, with their numbers.
 
-        The string table is searched first: where no prefix occurs, no symbol is looked at.
+        The string table is searched first; if no prefix occurs, no symbol is read.
         """
         positions: set[int] = set()
         strings = (self.view, self.budget, self.strings, self.strings_size)
@@ -106,7 +106,7 @@ class SymbolTable(Struct, frozen=True):
             first += len(names)
 
     def data_at(self, value: int) -> Iterator[Symbol]:
-        """The data symbols whose st_value is exactly ``value``."""
+        """Yield the data symbols whose st_value is exactly ``value``."""
         width, entry = self.bits // 8, self.layout.size  # it stands behind as many bytes
         if value >= 1 << self.bits:
             return
@@ -122,7 +122,7 @@ class SymbolTable(Struct, frozen=True):
                 found = piece.find(needle, found + 1)
 
     def exported_names(self) -> list[str]:
-        """Names of the defined symbols that other files may bind to; of very many not all."""
+        """Return names of defined symbols for other files; not all if there are very many."""
         found: list[str] = []
         kept = NamesOfTable(self.budget.limits.names_bytes)
         for piece in self._pieces():
@@ -137,7 +137,7 @@ class SymbolTable(Struct, frozen=True):
 
 
 def symbol_tables(tables: ElfTables) -> list[SymbolTable]:
-    """The symbol tables of a file: ``.symtab`` first; by PT_DYNAMIC where sections are missing."""
+    """Return the symbol tables of a file: ``.symtab`` first; by PT_DYNAMIC without sections."""
     found = []
     for kind in (SHT_SYMTAB, SHT_DYNSYM):
         for header in tables.headers:
@@ -151,7 +151,7 @@ def symbol_tables(tables: ElfTables) -> list[SymbolTable]:
 
 
 def dynamic_symbols(tables: ElfTables, found: Iterable[SymbolTable]) -> SymbolTable | None:
-    """The one of a file's symbol tables that dynamic relocations count in."""
+    """Return the symbol table to which dynamic relocations refer."""
     offset = tables.start_of(Tag.SYMTAB)
     return next((table for table in found if table.offset == offset), None)
 

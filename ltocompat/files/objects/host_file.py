@@ -22,20 +22,19 @@ from ltocompat.model.location import Location
 
 
 class ObjectFile:
-    """The host file around device code; made by ``read_host``.
+    """The host file around device code, from ``read_host``.
 
-    The parts that cost time (registration, symbols, strings) are read when they are asked for. A
-    broken structure gives fewer facts and a sentence in ``problems``; no method raises anything but
-    errors of ``ltocompat.model.errors``: time and symbol limits, or a file that changes while it
-    is read.
+    Slow parts (registration, symbols, strings) are read on request. A broken structure gives fewer
+    facts and a sentence in ``problems``; no method raises anything but errors of
+    ``ltocompat.model.errors``: time and symbol limits, or a file that changes while it is read.
 
     Attributes:
         format: ``ELF``, ``PE`` or ``COFF``.
         machine: ``x86-64``, ``AArch64`` ...
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
-        sections: those with bytes in the file, sorted by offset and clipped to the file.
-        signed: it holds a signature of its own bytes.
-        checksum_at: as ``ObjectReader`` has it.
+        sections: sections with bytes in the file, sorted by offset and clipped to the file.
+        signed: True if it has a signature of its own bytes.
+        checksum_at: see ``ObjectReader``.
     """
 
     def __init__(self, structure: ObjectReader) -> None:
@@ -54,14 +53,14 @@ class ObjectFile:
         return tuple(dict.fromkeys(self._structure.problems))
 
     def section_at(self, offset: int) -> Section | None:
-        """The section that holds this byte of the file; None between sections."""
+        """Return the section with this byte of the file; None between sections."""
         position = bisect_right(self._starts, offset) - 1
         if position < 0 or offset >= self.sections[position].end:
             return None
         return self.sections[position]
 
     def registration(self) -> Registration:
-        """Read the regions that the CUDA wrappers point at."""
+        """Read the regions to which the CUDA wrappers point."""
         if self._registration is None:
             nothing = Registration(known=False)
             read = partial(read_registration, self._structure)
@@ -69,15 +68,15 @@ class ObjectFile:
         return self._registration
 
     def symbol_size(self, offset: int) -> int | None:
-        """Bytes of the data symbol that starts exactly at this file offset; None when stripped."""
+        """Return bytes of the data symbol at exactly this file offset; None if stripped."""
         return self._read("the symbols", partial(self._structure.symbol_size, offset), None)
 
     def describe(self, place: Location, *, exports: bool = False) -> HostBinary:
-        """Describe what the linker and the loader of this file need.
+        """Describe the requirements on this file's linker and loader.
 
         Args:
             place: the file.
-            exports: say what names it has for others.
+            exports: True to list exported names.
         """
         structure = self._structure
         symbols = self._read("the symbols", structure.symbols, Symbols())

@@ -85,10 +85,9 @@ class _Strings(Struct):
 
 
 def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str, ...]]:
-    """The CUDA libraries of a host file: needed, opened, copied in; a library is not its own.
+    """Return the CUDA libraries of a host file: needed, opened, copied in; not the file itself.
 
-    With the PTX that lies as text in its data, as OptiX and others are given it; each version and
-    target once.
+    Also return PTX text in its data, as passed to OptiX and others; each version and target once.
     """
     own = library_name(host.own_name) if host.own_name else None
     needed = [
@@ -138,10 +137,10 @@ def _search(file_format: str) -> BytesAhoCorasick:
 
 
 def is_plain_object(view: ByteView) -> bool:
-    """Return whether this is a small object without device code, and with no name that counts.
+    """Return whether this is a small object without device code and without relevant names.
 
-    Such are most of a static library, where reading their tables takes longer than inflating them.
-    One whose table of sections is not whole, or damaged, is left to the readers.
+    Most objects of static libraries are such; reading their tables takes longer than inflating
+    them. Readers decide about objects with an incomplete or damaged section table.
     """
     head = view.peek(0, _HEADER.size)
     if not head.startswith(_IDENTS) or len(head) < _HEADER.size or view.size > MIB:

@@ -66,9 +66,9 @@ _IMPORT_TABLES = (
 
 
 class PeHost(ObjectReader):
-    """A PE image; see ``ObjectReader`` for what the members mean.
+    """A PE image; ``ObjectReader`` describes the members.
 
-    Pointers are in place, for the preferred image base; base relocations only say where they are.
+    Pointers are in place, for the preferred image base; base relocations only list their places.
     """
 
     format = "PE"
@@ -143,7 +143,7 @@ class PeHost(ObjectReader):
         return plain_data(self._rows)
 
     def wrapper_search_spans(self) -> list[tuple[int, int]]:
-        """Data sections, where a linker merged the wrappers' section into another one."""
+        """Return data sections, in case a linker merged the wrappers' section into another one."""
         if not any(section.fatbin for section in self.sections):
             return []
         return [
@@ -157,7 +157,7 @@ class PeHost(ObjectReader):
         return self._offset_of_rva(address - self._base)
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
-        """Read the pointers as they are in the file."""
+        """Read the pointers unchanged from the file."""
         return {slot: pointer_at(self.view, slot, self.pointer_size) for slot in slots}
 
     def _imports(self) -> Iterator[tuple[str, int, str]]:
@@ -173,14 +173,14 @@ class PeHost(ObjectReader):
                 yield name, next((rva for rva in functions if rva), 0), table.evidence
 
     def needed(self) -> list[Needed]:
-        """The libraries of the import tables."""
+        """Return the libraries of the import tables."""
         found: list[Needed] = []
         with guarded(self.problems, "the import table"):
             found.extend(Needed(name, evidence) for name, _, evidence in self._imports() if name)
         return found
 
     def symbols(self) -> Symbols:
-        """The functions taken from nvJitLink; images leave nothing else open."""
+        """Return the functions imported from nvJitLink; images have no other undefined names."""
         names: set[str] = set()
         with guarded(self.problems, "the import table"):
             for library, functions, _ in self._imports():
@@ -201,7 +201,7 @@ class PeHost(ObjectReader):
                 yield self._text_at_rva(thunk + 2)
 
     def exports(self) -> list[str]:
-        """The names of the export directory."""
+        """Return the names of the export directory."""
         start = self._directory(_EXPORT)
         if start is None:
             return []
@@ -215,7 +215,7 @@ class PeHost(ObjectReader):
 
 
 def read_pe(view: ByteView, budget: Budget) -> PeHost | None:
-    """A PE image: MZ, and at the offset that its header gives, ``PE`` and two zero bytes."""
+    """Return a PE image: MZ and, at the offset in its header, ``PE`` and two zero bytes."""
     if view.peek(0, 2) != b"MZ" or view.size < 0x40:
         return None
     signature = view.u32(0x3C)
@@ -223,9 +223,9 @@ def read_pe(view: ByteView, budget: Budget) -> PeHost | None:
 
 
 def checksum(view: ByteView, at: int) -> int:
-    """Return the sum that the header of an image keeps at an offset, which counts as zero.
+    """Return the checksum of an image, with the field at an offset as zero.
 
-    Source: what CheckSumMappedFile of ImageHlp does: 16-bit words with carry, and the size.
+    Source: CheckSumMappedFile of ImageHlp: 16-bit words with carry, and the size.
     """
     total = 0
     for start in range(0, view.size, MIB):

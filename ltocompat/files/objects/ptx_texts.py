@@ -28,12 +28,12 @@ _MOST_BYTES = 256 * MIB  # of a file that is no device code
 
 
 class PtxTexts(Struct):
-    """PTX texts of one file: version and target -> the first offset, and how many there are."""
+    """PTX texts of one file: version and target -> the first offset, and their number."""
 
     found: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def note(self, view: ByteView, at: int, end: int) -> None:
-        """Tell the beginning of a PTX text from a format of one."""
+        """Add the beginning of a PTX text, unless it is only a format string of one."""
         ptx = _TEXT.match(view.peek(at, _MOST_HEAD))
         if ptx and at + ptx.end() <= end:
             key = f"PTX {ptx[1].decode()} for {ptx[2].decode()}"
@@ -48,7 +48,7 @@ class PtxTexts(Struct):
 
 
 def ptx_texts(view: ByteView, budget: Budget) -> tuple[str, ...]:
-    """The PTX in the bytes of a file that is neither device code nor a library.
+    """Return the PTX in a file that is neither device code nor a library.
 
     Raises:
         LimitExceeded: the time is used up.

@@ -58,17 +58,17 @@ class RelocationTable(Struct, frozen=True):
     size: int
 
     def words(self, fields: int) -> Iterator[memoryview[int]]:
-        """The words of the table in pieces of whole entries, which have so many."""
+        """Yield the words of the table in pieces of whole entries of ``words`` words."""
         entry = fields * self.bits // 8
         for _, piece in windows(self.view, self.budget, self.offset, self.size, row=entry):
             yield words_of(piece, self.bits)
 
 
 class Relocation(Struct, frozen=True):
-    """One relocation: where it writes, its type, the symbol's index, and the addend.
+    """One relocation: the place that it writes, its type, the symbol's index, and the addend.
 
-    The addend is None if the format keeps it in the place that is written (REL, RELR); type 0
-    stands for RELR, which has only relative relocations.
+    The addend is None if the format stores it in the written place (REL, RELR); type 0 means RELR,
+    which has only relative relocations.
     """
 
     where: int
@@ -78,9 +78,9 @@ class Relocation(Struct, frozen=True):
 
 
 def relocations_at(table: RelocationTable, wanted: Collection[int]) -> Iterator[Relocation]:
-    """The relocations of a table that write to one of the ``wanted`` places (as the table counts).
+    """Yield relocations of a table that write to ``wanted`` places (in the table's addresses).
 
-    Each of them is compared: libcublasLt.so.13 has 363,241 in 8.7 MB, which takes 30 ms.
+    Each relocation is compared: libcublasLt.so.13 has 363,241 in 8.7 MB, which takes 30 ms.
     """
     if not wanted:
         return
@@ -118,7 +118,7 @@ def _packed_at(table: RelocationTable, wanted: list[int]) -> Iterator[Relocation
 
 
 def words_of(piece: bytes, bits: int) -> memoryview[int]:
-    """The little-endian words of ``bits`` bits that a piece of a table is made of."""
+    """Return the little-endian words of ``bits`` bits in a piece of a table."""
     words = memoryview(piece).cast("B").cast("Q" if bits == 64 else "I")
     if sys.byteorder == "little":
         return words
@@ -132,5 +132,5 @@ def _signed(word: int, bits: int) -> int:
 
 
 def pointer_at(view: ByteView, offset: int, size: int) -> int:
-    """The little-endian pointer of ``size`` bytes that the file has at ``offset``."""
+    """Return the little-endian pointer of ``size`` bytes at ``offset``."""
     return int(struct.unpack("<Q" if size == 8 else "<I", view.read(offset, size))[0])

@@ -26,14 +26,14 @@ _FIRST_PEEK = 256
 
 
 class Section(Struct, frozen=True):
-    """One stretch of the file with a name.
+    """One named range of the file.
 
     Attributes:
-        name: as the section table gives it (PE: after the long-name table).
+        name: its name in the section table (PE: after the long-name table).
         offset: first byte in the file.
         size: bytes in the file, clipped to its end.
-        address: where it is loaded; 0 in objects, based on the preferred image base in PE.
-        executable: its bytes are instructions.
+        address: its load address; 0 in objects, based on the preferred image base in PE.
+        executable: True if its bytes are instructions.
     """
 
     name: str
@@ -44,32 +44,32 @@ class Section(Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """The offset behind the last byte."""
+        """The offset after the last byte."""
         return self.offset + self.size
 
     @property
     def fatbin(self) -> bool:
-        """Return whether CUDA's compilers keep fatbin regions under this name."""
+        """Return whether CUDA's compilers use this name for fatbin regions."""
         return self.name in FATBIN_SECTIONS
 
     @property
     def wrapper(self) -> bool:
-        """Return whether CUDA's compilers keep the wrappers of fatbin regions under this name."""
+        """Return whether CUDA's compilers use this name for wrappers of fatbin regions."""
         return self.name in WRAPPER_SECTIONS
 
     @property
     def debug(self) -> bool:
-        """Return whether a debugger alone reads it; ``strip --strip-debug`` takes it away."""
+        """Return whether only debuggers read it; ``strip --strip-debug`` removes it."""
         return self.name.startswith((".debug_", ".zdebug_"))
 
     @property
     def prelinked(self) -> bool:
-        """Return whether its regions are those of relocatable objects, for linking at load."""
+        """Return whether its regions are from relocatable objects, for linking at load."""
         return self.name in PRELINKED_SECTIONS
 
 
 def short_text(view: ByteView, offset: int, limit: int) -> str:
-    """The NUL-terminated string at ``offset``, of at most ``limit`` bytes, cheap for short ones."""
+    """Return the NUL-terminated string of at most ``limit`` bytes at ``offset``."""
     head = view.peek(offset, min(limit, _FIRST_PEEK))
     if b"\0" not in head:
         return view.text(offset, limit)
@@ -82,14 +82,14 @@ WINDOW = MIB
 def windows(
     view: ByteView, budget: Budget, offset: int, size: int, *, row: int = 1, overlap: int = 0
 ) -> Iterator[tuple[int, bytes]]:
-    """The bytes from ``offset`` on, as (position, piece) with ``overlap`` bytes seen twice.
+    """Yield the bytes from ``offset`` on as (position, piece), with ``overlap`` repeated bytes.
 
     Args:
         view: the file.
         budget: its time is checked before each piece.
         offset: first byte.
         size: number of bytes; clipped to the end of the file, and to whole rows.
-        row: bytes of one row of a table, of which each piece has whole ones.
+        row: bytes of one row of a table; each piece has whole rows.
         overlap: bytes of the next piece that each piece also has.
     """
     end = min(offset + size, view.size)
@@ -103,7 +103,7 @@ def windows(
 def occurrences(
     view: ByteView, budget: Budget, offset: int, size: int, needle: bytes
 ) -> Iterator[int]:
-    """Every position of ``needle`` in that stretch of the file, ascending."""
+    """Yield every position of ``needle`` in a range of the file, ascending."""
     overlap = len(needle) - 1
     for start, piece in windows(view, budget, offset, size, overlap=overlap):
         yield from (start + found for found in byteview.occurrences(needle, piece))
@@ -113,10 +113,10 @@ def occurrences(
 def guarded(problems: list[str], what: str) -> Iterator[None]:
     """Collect any error as a problem with ``what``.
 
-    What surrounds device code is hostile, too, and no mistake in reading it may cost the code.
+    The bytes around device code may be hostile, too; an error in them must not lose the code.
 
     Raises:
-        LimitExceeded: passed through; reading on would cost too much.
+        LimitExceeded: passed through; reading would cost too much.
         UnreadableInput: passed through; the file itself cannot be read.
     """
     try:
@@ -150,20 +150,20 @@ DELAYED = "delay-load import table"
 
 
 class Needed(Struct, frozen=True):
-    """A library that the loader brings, by file name, and the table that says so."""
+    """A library that the loader loads, by file name, and the table that names it."""
 
     file: str
     evidence: str
 
 
 class Symbols(Struct, frozen=True):
-    """Names around CUDA registration and nvJitLink that a host file leaves open or defines.
+    """Names for CUDA registration and nvJitLink that a host file imports or defines.
 
     Attributes:
         undefined_registrations: ``__cudaRegisterLinkedBinary_*`` and ``__fatbinwrap_*``, sorted.
-        nvjitlink_imports: ``__nvJitLink*_M_m`` and ``nvJitLink*`` taken from elsewhere, sorted.
-        nvjitlink_defined: the same kind of names, defined in this file.
-        unversioned: names as librt has them, taken from elsewhere without a version.
+        nvjitlink_imports: ``__nvJitLink*_M_m`` and ``nvJitLink*`` imported, sorted.
+        nvjitlink_defined: such names that this file defines.
+        unversioned: names of librt, imported without a version.
     """
 
     undefined_registrations: tuple[str, ...] = ()
@@ -186,11 +186,11 @@ class Symbols(Struct, frozen=True):
 
 
 class ObjectReader(ABC):
-    """A host file taken apart; ELF, PE and COFF each have their own reader.
+    """The structure of a host file; ELF, PE and COFF have separate readers.
 
-    An *address* is whatever the pointers of the format hold: virtual addresses in linked files,
-    file offsets in objects (nothing in an object has an address yet). Methods that a reader does
-    not have answer for formats without such a table.
+    An *address* is the value of the format's pointers: virtual addresses in linked files, file
+    offsets in objects (which have no addresses yet). Methods that a reader does not override answer
+    for formats without such a table.
 
     Attributes:
         view: the file.
@@ -198,14 +198,14 @@ class ObjectReader(ABC):
         format: ``ELF``, ``PE`` or ``COFF``.
         machine: name of the processor.
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
-        sections: stretches with bytes in the file, sorted by offset.
-        problems: parts that could not be read, a sentence each; more may come with lazy parts.
+        sections: ranges with bytes in the file, sorted by offset.
+        problems: unreadable parts, one sentence each; lazily read parts may add more.
         pointer_size: 4 or 8 bytes.
-        pointers_readable: ``pointers`` can answer at all (byte order, tables that are there).
+        pointers_readable: True if ``pointers`` works (byte order, existing tables).
         own_name: the file name that a library gives itself (DT_SONAME, PE export directory).
-        runpath: folders that the loader looks into first, as written.
-        signed: it holds a signature of its own bytes (Authenticode).
-        checksum_at: offset of a sum of all its bytes that is not zero (PE); None if none is.
+        runpath: folders that the loader searches first, as written.
+        signed: True if it has a signature of its own bytes (Authenticode).
+        checksum_at: offset of a checksum of all its bytes that is not zero (PE); None without one.
     """
 
     format: ClassVar[str]
@@ -226,40 +226,39 @@ class ObjectReader(ABC):
 
     @abstractmethod
     def data_spans(self) -> list[tuple[int, int]]:
-        """(offset, size) of the stretches that hold plain data, where strings may lie."""
+        """Return (offset, size) of ranges with plain data, where strings may be."""
 
     def wrapper_search_spans(self) -> list[tuple[int, int]]:
-        """(offset, size) to search where no wrapper section is named; empty: no use to search."""
+        """Return (offset, size) to search without a wrapper section; empty: nothing to search."""
         return []
 
     @abstractmethod
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
-        """The address that each pointer at these file offsets holds once loaded.
+        """Return the address in each pointer at these file offsets after loading.
 
-        0 is a null pointer, None points outside of this file; a slot that is missing from the
-        answer could not be resolved.
+        0 is a null pointer, None points outside of this file; unresolved slots are left out.
         """
 
     @abstractmethod
     def offset_of(self, address: int) -> int | None:
-        """File offset of the byte at an address, None if the file has none."""
+        """Return the file offset of the byte at an address; None if the file has none."""
 
     def needed(self) -> list[Needed]:
-        """Libraries that the loader brings."""
+        """Return the libraries that the loader loads."""
         return []
 
     @abstractmethod
     def symbols(self) -> Symbols:
-        """The names that this project looks at."""
+        """Return the names that this project uses."""
 
     def exports(self) -> list[str]:
-        """Names that a linked file has for others; of very many not all."""
+        """Return exported names of a linked file; not all if there are very many."""
         return []
 
     def symbol_size(self, offset: int) -> int | None:  # noqa: ARG002 - ELF alone keeps sizes
-        """Size of the data symbol that starts exactly at this file offset."""
+        """Return the size of the data symbol that starts exactly at this file offset."""
         return None
 
     def prelinked_count(self, array: int) -> int | None:  # noqa: ARG002 - ELF alone keeps sizes
-        """Number of regions that a version-2 wrapper's array (at this address) is made for."""
+        """Return the number of regions in a version-2 wrapper's array at this address."""
         return None

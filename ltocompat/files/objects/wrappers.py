@@ -138,11 +138,11 @@ class Registration(Struct, frozen=True):
     """The fatbin regions that the wrappers of a file register.
 
     Attributes:
-        known: the wrappers could be read, or the file certainly has none.
+        known: True if the wrappers could be read, or the file surely has none.
         prelinked: file offset of a version-2 wrapper's region -> file offsets of the prelinked
             ``__nv_relfatbin`` regions that belong to it.
-        regions: file offsets of all regions that a wrapper points at.
-        complete: every wrapper could be followed.
+        regions: file offsets of all regions to which a wrapper points.
+        complete: True if every wrapper could be followed.
     """
 
     known: bool
@@ -151,7 +151,7 @@ class Registration(Struct, frozen=True):
     complete: bool = True
 
     def registered(self, region_offset: int) -> bool | None:
-        """Return whether a wrapper points at the region at this offset; None when not known."""
+        """Return whether a wrapper points to the region at this offset; None if unknown."""
         if not self.known:
             return None
         if region_offset in self.regions:

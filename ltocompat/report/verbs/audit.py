@@ -51,7 +51,8 @@ class Audit(Struct, frozen=True):
     """All records of an audit.
 
     Attributes:
-        scope: the policy and baseline. tally: the outcome.
+        scope: the policy and baseline.
+        tally: the outcome.
         audits: the results.
     """
 

@@ -64,7 +64,8 @@ class LinkCost(Struct):
     Attributes:
         linker: the linker.
         way: ``lto`` or ``plain``.
-        times: seconds of each link. kernels: number of kernels in all outputs.
+        times: seconds of each link.
+        kernels: number of kernels in all outputs.
         kernel_time: seconds of the links whose outputs have kernels.
     """
 
