@@ -237,7 +237,7 @@ def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None
     final = image.kind is ImageKind.SASS and image.relocatable is False
     if route is not Route.LINK or not final:
         return None
-    return "is not relocatable: nvJitLink before 12.6 refuses it, and newer silently leaves it out"
+    return "is not relocatable: nvJitLink before 12.6 refuses it, newer releases ignore it silently"
 
 
 @rule("BLD-09")
@@ -252,9 +252,9 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
         floors.linker("duplicate-linker"), Verdict.UNKNOWN if needed else Verdict.UNDOCUMENTED
     )
     newer = (
-        f"newer releases sometimes fail if SASS for sm_90 calls {needed[0]}"
+        f"newer nvJitLinks sometimes fail if SASS for sm_90 calls {needed[0]}"
         if needed
-        else "newer releases use the first definition, and only their log says so"
+        else "newer nvJitLinks use the first definition, and only their log says so"
     )
     yield Requirement(
         FixedVerdict(Verdict.FAIL) if link.offline else tolerated,

@@ -367,9 +367,9 @@ def options_differ(link: Link) -> Iterator[Requirement]:
 
 def _consequence_of_options(link: Link, option: str, *, fatal: bool) -> str:
     if not link.offline:
-        return "nvJitLink links it silently"
+        return "nvJitLink accepts this silently"
     if not fatal:
-        return "nvlink compiles all of it with the given value, and says so"
+        return "nvlink compiles all LTO-IR with the given value, and says so"
     name = _SAME_FOR_NVLINK[option]
     refusal = f"nvlink fatal : Cicc option values for '{name}' do not match"
     return refusal if link.certain else f"in one link: {refusal}"

@@ -46,6 +46,7 @@ from ltocompat.rules.rule import Problem
 from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
+_UPDATE = "update ltocompat, or load the code on such a GPU: no key of the target helps here"
 _WRITE_BODIES = "compile the kernels with bodies for this GPU, too: see the uses of __CUDA_ARCH__"
 
 
@@ -280,8 +281,7 @@ def left_open(
         subject=WHOLE_ARTIFACT,
         asked=tuple(sorted(halves)),
     )
-    remedy = f"add {' and '.join(keys)} to the deploy target" if keys else found.remedy
-    return replace(found, remedy=remedy)
+    return replace(found, remedy=f"add {' and '.join(keys)} to the target" if keys else _UPDATE)
 
 
 def _unknown_kind(summary: ArtifactSummary) -> str:
