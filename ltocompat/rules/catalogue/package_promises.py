@@ -278,7 +278,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
                 Verdict.OK,
                 f"{image.package.name} starts on CUDA {declared.cuda} drivers and newer ones, "
                 f"but its code runs from {floor} on",
-                f"write {line}, unless another part of it needs more",
+                f"write {line}, unless another part of the image needs more",
                 declared.source,
                 subject="drivers",
             )

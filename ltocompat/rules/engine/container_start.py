@@ -124,7 +124,7 @@ def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
         evidence=f"platform {summary.platform}",
         headline=message,
         subject=WHOLE_ARTIFACT,
-        remedy=f"use an image for {_NAMES[target.system.machine]} (docker pull --platform)",
+        remedy=f"pull or build the image with --platform {_NAMES[target.system.machine]}",
     )
 
 
