@@ -12,12 +12,16 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from every_case import every
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
 from packages_made import conda, debian, judged, library, metadata, rpm, told, wheel
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from rule_cases import spares, strikes
 from test_hosts_windows import image
 
+from ltocompat.facts.libraries import rows_of
 from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import package_of
@@ -141,6 +145,49 @@ def test_the_printed_line_cures_what_prints_it(tmp_path: Path) -> None:
         assert not before
         again = of(tmp_path, needs, line)
         assert not {"PKG-01", "PKG-02", "PKG-04"} & told(again).keys(), (needs, requires, line)
+
+
+# The first two of these lists were never published as packages.
+_BEFORE_11 = ["libcublas.so.9.0", "libcudart.so.10.1", "libcudnn.so.7", "libcusparse.so.10"]
+_NVRTC_BEFORE_11_2 = [f"libnvrtc.so.{each}" for each in ("8.0", "9.2", "10.1", "11.0", "11.1")]
+_OF_ONE_CUDA = ["libcublas.so.11", "libnvrtc.so.11.2", "libnvrtc.so.12", "libcudart.so.12"]
+_PUBLISHED = ["libcufft.so.10", "libcurand.so.10", "libnvToolsExt.so.1", "libcudnn.so.8"]
+
+
+@given(
+    st.sets(
+        st.sampled_from([*_BEFORE_11, *_NVRTC_BEFORE_11_2, *_OF_ONE_CUDA, *_PUBLISHED]), min_size=1
+    )
+)
+@settings(max_examples=30, deadline=None)
+@example({"libnvrtc.so.10.1", "libcufft.so.10"})
+@example({"libnvrtc.so.11.1"})
+def test_every_line_names_a_package_that_has_a_needed_file(needed: set[str]) -> None:
+    """cupy-cuda92 8.6.0 needs NVRTC 9.2 and libnvToolsExt.so.1; packages begin with CUDA 11."""
+    with TemporaryDirectory() as folder:
+        found = judged(wheel(Path(folder), {PLACE: needing(*sorted(needed))}))
+        again = [
+            judged(wheel(Path(folder), {PLACE: needing(old)}, ["nvidia-cuda-nvrtc-cu11"]))
+            for old in needed.intersection(_NVRTC_BEFORE_11_2)
+        ]
+    assert all("PKG-01" in told(each) for each in again)
+    lines = re.findall(r"Requires-Dist: ([^\s,]+(?:,<\d+)?)", " ".join(p.remedy for p in found))
+    old = needed.intersection([*_BEFORE_11, *_NVRTC_BEFORE_11_2])
+    sure = needed.intersection(_OF_ONE_CUDA)
+    assert bool(lines) is (bool(sure) if old else bool(needed))
+    for line in map(Requirement, lines):
+        files = {Path(file).name for row in rows_of(line.name) for file in row.files}
+        assert files & needed, line
+        assert any(row.first in line.specifier for row in rows_of(line.name)), line
+
+
+@every("old", ["cublas64_10.dll", "cublas64_92.dll", "cudart64_101.dll", "cudnn64_7.dll"])
+def test_libraries_of_old_toolkits_are_known_on_windows(tmp_path: Path, old: str) -> None:
+    hosts = {"libx/x.dll": image().replace(b"cudart64_12.dll", old.encode().ljust(15, b"\0"))}
+    requires = ["nvidia-nvjitlink-cu12>=12.4,<13", "nvidia-cuda-nvrtc-cu12>=12,<13"]
+    (problem,) = judged(wheel(tmp_path, hosts, requires, tag=WINDOWS))
+    assert (problem.rule, problem.asked[0].startswith(old.partition("64")[0])) == ("PKG-01", True)
+    assert "no package that pip installs has it" in problem.remedy
 
 
 def test_a_dependency_is_told_once_whatever_needs_it(tmp_path: Path) -> None:

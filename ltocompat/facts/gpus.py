@@ -150,6 +150,12 @@ def sm(number: int) -> Sm | None:
     return _sms().get(number)
 
 
+def first_ptx(number: int) -> str | None:
+    """The PTX ISA that first names an architecture, which may be older than all GPUs here."""
+    known = (*table("sm")["sm"], *table("sm")["ptx_targets"])
+    return next((row["first_ptx"] for row in known if row["number"] == number), None)
+
+
 def newest_sm() -> int:
     """The highest number in the table."""
     return max(_sms())

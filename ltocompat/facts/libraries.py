@@ -64,6 +64,19 @@ def packages_with(file: str) -> tuple[LibraryPackage, ...]:
     return _by_file().get(_as_compared(file), ()) if _LIKELY.match(file) else ()
 
 
+# Libraries of CUDA before 11, and NVRTC before 11.2: no package was ever published of these.
+_UNPUBLISHED = re.compile(
+    r"(?:lib)?(?:cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|npp[a-z]*|nvrtc)"
+    r"(?:\.so\.(?:[5-9]|10)(?:\.[0-9.]+)?|64_(?:[5-9][0-9]?|10[0-9]?)(?:_0)?\.dll)"
+    r"|libnvrtc\.so\.11\.[01](?:\.[0-9.]+)?|nvrtc64_11[01]_0\.dll"
+)
+
+
+def is_of_unpublished_toolkit(file: str) -> bool:
+    """Return whether a library is of a toolkit older than all packages on the package index."""
+    return _UNPUBLISHED.fullmatch(file) is not None and not packages_with(file)
+
+
 def folders_of(package: LibraryPackage, file: str) -> frozenset[str]:
     """Return the folders into which a package puts a library, relative to site-packages."""
     wanted = _as_compared(file)

@@ -17,6 +17,7 @@ from ltocompat.facts.libraries import (
     conda_libraries,
     family,
     folders_of,
+    is_of_unpublished_toolkit,
     packages_with,
     rows_of,
 )
@@ -38,11 +39,6 @@ if TYPE_CHECKING:
 _COMPILERS = ("libnvJitLink", "libnvrtc", "libnvrtc-builtins")
 # A smaller cuDNN under the same file names, and copies of libraries that others have.
 _OF_JIT = re.compile(r"-jit-|cufftmp")
-# Of CUDA before 11, whose libraries no package was ever published of.
-_OF_OLD_TOOLKITS = re.compile(
-    r"lib(?:cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|npp[a-z]*)"
-    r"\.so\.(?:[5-9]|10)(?:\.[0-9.]+)?"
-)
 _STEM = re.compile(r"(?:64)?_[\d._]+\.dll|\.so[\d.]*", re.IGNORECASE)
 
 
@@ -106,7 +102,7 @@ def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[Need
             (file, host)
             for host in shipped.hosts
             for file in dict.fromkeys(host.needed if host.linked else ())
-            if compilers or library_name(file) not in _COMPILERS
+            if compilers or not _is_of_compiler(file)
         ),
     )
 
@@ -119,9 +115,14 @@ def opened_libraries(shipped: Shipped) -> tuple[NeededLibrary, ...]:
             (library.file, host): None
             for host in shipped.hosts
             for library in (host.libraries if host.linked else ())
-            if library.how == "opened" and library.file and library.name not in _COMPILERS
+            if library.how == "opened" and library.file and not _is_of_compiler(library.file)
         },
     )
+
+
+def _is_of_compiler(file: str) -> bool:
+    """Return whether a file is of nvJitLink or NVRTC, of a release that packages bring."""
+    return library_name(file) in _COMPILERS and not is_of_unpublished_toolkit(file)
 
 
 def _looked_for(
@@ -135,7 +136,7 @@ def _looked_for(
     wanted = {
         file: found
         for file in shipped.budget.timed(by_file)
-        if (found := _packages_with(file, conda=conda)) or _OF_OLD_TOOLKITS.fullmatch(file)
+        if (found := _packages_with(file, conda=conda)) or is_of_unpublished_toolkit(file)
     }
     every_lead = leads(shipped.package, shipped.others, shipped.budget) if wanted else ()
     absent_too = wanted and shipped.in_environment

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ltocompat.facts.libraries import is_of_unpublished_toolkit
 from ltocompat.model.arch import Release
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.library_name import NVJITLINK, library_name
@@ -87,7 +88,7 @@ class Need(Struct, frozen=True):
             return f"{LIBRARIES[self.part].lower()}{major} (>= {floor})"
         if self.kind is Kind.RPM:
             return f"{LIBRARIES[self.part]}.so.{major}()(64bit)"
-        suffix = f"-cu{max(floor.major, 11)}" if floor.major <= LAST_WITH_SUFFIX else ""
+        suffix = f"-cu{floor.major}" if floor.major <= LAST_WITH_SUFFIX else ""
         return f"{_WHEELS[self.part]}{suffix}{versions}"
 
     @property
@@ -269,7 +270,7 @@ def _asked(
 ) -> Iterator[tuple[HostBinary, str]]:
     for host in hosts:
         for file in linker_imports.files_of(host, library, how):
-            if file not in own:
+            if file not in own and not is_of_unpublished_toolkit(file):
                 yield host, file
 
 

@@ -40,6 +40,11 @@ def architecture(cubin: bytes) -> int:
     return cubin[49] if is_of_13(cubin) else cubin[48]
 
 
+def has_mark_of_accelerated(number: int, toolkit: int) -> bool:
+    """sm_90 may be for sm_90a; compilers before CUDA 9.2 mark all code for Pascal likewise."""
+    return number == 90 or (number in (60, 61, 62) and toolkit < 92)
+
+
 def may_be_written(cubin: bytes, at: int, value: int) -> bool:
     """Whether some tool writes this byte into such a cubin, so that nothing tells the change."""
     number = architecture(cubin)
@@ -57,8 +62,8 @@ def may_be_written(cubin: bytes, at: int, value: int) -> bool:
         return cubin[16] == 2 and cubin[20] in (125, 126)
     return {
         20: 50 <= value <= 129 + (cubin[62] == 2),  # the toolkit; the assembler writes 13.0, too
-        48: value >= cubin[50] and (cubin[49] == 0x5 or value == 90),
-        49: value == 0x5 or (value == 0xD and number == 90),
+        48: value >= cubin[50] and (cubin[49] == 0x5 or has_mark_of_accelerated(value, cubin[20])),
+        49: value == 0x5 or (value == 0xD and has_mark_of_accelerated(number, cubin[20])),
         50: 0 < value <= number,  # the virtual architecture
     }.get(at, False)
 
@@ -160,6 +165,18 @@ def test_the_assembler_alone_writes_the_toolkit_130_and_compute_72_in_code_for_s
         assert told[0] is not None
         assert told[1] is None or told[1].startswith("the section headers of the cubin begin")
         assert parse_header(by_assembler[:64]).toolkit == version
+
+
+@given(st.integers(50, 129), st.sampled_from([30, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 89]))
+def test_code_older_than_hopper_is_never_for_one_gpu_alone(toolkit: int, number: int) -> None:
+    """By compilers and by the assembler, with their mark for sm_90a or without it."""
+    cubin = CUBINS[OF_12_4]
+    for second, names in ((0x5, 1), (0xD, 1), (0xD, 2)):
+        head = cubin[:20] + bytes([toolkit]) + cubin[21:48] + bytes([number, second, number])
+        header = parse_header((head + cubin[51:62] + bytes([names, 0]))[:64])
+        assert header.arch.suffix == ""
+        written = second == 0x5 or names == 2 or has_mark_of_accelerated(number, toolkit)
+        assert (header.problem or "").startswith("e_flags") is not written
 
 
 def test_code_of_13_that_nvjitlink_12_5_or_12_6_linked_names_no_virtual_architecture() -> None:

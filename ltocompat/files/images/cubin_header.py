@@ -36,6 +36,9 @@ _ALIGNMENT = 8
 # Generation 1: real SM, 0x500 (64 bits, unified textures), 0x800 for `a`, virtual SM, 0.
 _FLAGS_1 = 0x500
 _FLAG_1_ACCELERATED = 0x800
+# ptxas 8.0, 9.0 and 9.1 set it in all code for Pascal, 9.2 and newer in none: tensorflow-gpu 1.4.0
+# and 1.8.0; cuDNN and NCCL in cupy-cuda90 7.8.0, cupy-cuda91 7.8.0 and cupy-cuda92 8.6.0.
+_MARKED_BEFORE = {60: 92, 61: 92, 62: 92, 90: 130}
 # NVIDIA's assembler names a virtual SM above the real one in 11 cubins of cuBLAS 12.1.3.1 (sm_50),
 # in one of cuDNN 9.1.0.70 and in one of cuDNN 9.13.0.50 (sm_70).
 _HIGHEST_VIRTUAL_OF_ASSEMBLER = {50: 60, 70: 72}
@@ -204,7 +207,7 @@ def _regular_flags_1(fields: _Fields) -> bool:
     by_assembler = fields.shstrndx == NAMES_OF_ASSEMBLER
     real = fields.real
     flags = fields.virtual << 16 | _FLAGS_1 | real
-    accelerated = real == _SM_90 or by_assembler
+    accelerated = by_assembler or fields.version < _MARKED_BEFORE.get(real, 0)
     options = {flags, flags | _FLAG_1_ACCELERATED} if accelerated else {flags}
     highest = _HIGHEST_VIRTUAL_OF_ASSEMBLER.get(real, real) if by_assembler else real
     if not fields.virtual and fields.type == ET_EXEC and fields.version in _LINKED_WITHOUT_VIRTUAL:

@@ -34,6 +34,7 @@ from ltocompat.rules.rule import Problem
 # Who needs these is loaded by a program that has torch, whatever the metadata say.
 _OF_TORCH = re.compile(r"(?:lib)?(?:torch|c10)(?:_\w+)?\.(?:so|dll)")
 _SHOWN = 3
+_FIRST_WITH_PACKAGES = 11  # of CUDA
 _OR_TOOLKIT = ", or tell users to install a CUDA toolkit"
 
 
@@ -229,7 +230,8 @@ def are_beside_torch(hosts: Sequence[HostBinary]) -> bool:
 
 
 def _advice(library: NeededLibrary, shipped: Shipped) -> str:
-    if not library.packages:
+    lines = _requirements(library, shipped)
+    if not library.packages or (not lines and shipped.package.kind is Kind.WHEEL):
         return "put it into the package: no package that pip installs has it"
     if library.to_install:
         return f"install {library.to_install}"
@@ -240,7 +242,6 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
         return f"write Depends: {name}{library_major(library.file) or ''}, as dpkg-shlibdeps does"
     if shipped.package.kind is Kind.RPM:
         return f"write Requires: {library.file}()(64bit), as rpmbuild does by itself"
-    lines = _requirements(library, shipped)
     which = ", whichever is for your CUDA" if len(lines) > 1 else ""
     # Whoever looks at an environment writes no metadata.
     verb = "install" if shipped.in_environment else "write Requires-Dist:"
@@ -260,12 +261,18 @@ def _requirements(library: NeededLibrary, shipped: Shipped) -> tuple[str, ...]:
     majors = {
         cuda_major(lead.package) for lead in leads(shipped.package, shipped.others, shipped.budget)
     }
-    # Else by what else is needed: libcudart.so.12 beside libcudnn.so.9.
+    # Else by what else is needed: libcudart.so.12 beside libcudnn.so.9. But beside libcublas.so.10,
+    # libcufft.so.10 may be of CUDA 10, too.
+    needed = () if majors else needed_libraries(shipped, compilers=True)
+    old = any(not other.packages for other in needed)
     majors = majors or {
         cuda_major(other.packages[0].name)
-        for other in needed_libraries(shipped)
+        for other in needed
         if len({cuda_major(package.name) for package in other.packages}) == 1
+        and not (old and other.packages[0].major < _FIRST_WITH_PACKAGES)
     }
+    if old and not majors:
+        return ()
     return to_require(library, frozenset(majors))
 
 

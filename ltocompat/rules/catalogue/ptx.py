@@ -6,9 +6,10 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat import facts
 from ltocompat.facts import gpus, horizon, nvjitlink_minors, toolkits
 from ltocompat.facts.horizon import Position
-from ltocompat.model.arch import Release
+from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind, PtxFlaw
 from ltocompat.model.signature import ImageSignature
@@ -229,20 +230,22 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
     linked = subject.route is Route.LINK
     picked = image_helpers.linked if linked else image_helpers.loaded
     component = Component.LINKER if linked else Component.DRIVER
+    least = facts.floor("linked-ptx") if linked else "1.0"
     for image in picked(subject, ImageKind.PTX):
         if image.arch is None:
             continue
-        row, isa = gpus.sm(image.arch.number), _number(image.isa)
-        unheard = row is None and image.arch.number < gpus.newest_sm()
-        first = None if row is None else _number(row.first_ptx)
-        if not unheard and (isa is None or first is None or isa >= first):
+        first, isa = gpus.first_ptx(image.arch.number), _number(image.isa)
+        unheard = first is None and image.arch.number < gpus.newest_sm()
+        needed = first and max(first, least, key=version_numbers)
+        if not unheard and (isa is None or needed is None or isa >= version_numbers(needed)):
             continue
         yield Requirement(
-            FixedVerdict(Verdict.UNKNOWN if row is None else Verdict.FAIL, component),
+            FixedVerdict(Verdict.UNKNOWN if needed is None else Verdict.FAIL, component),
             f"{_described(image)} for sm_{image.arch.number}",
             "no such architecture is known"
-            if row is None
-            else f"this architecture needs PTX {row.first_ptx} or newer, with every compiler",
+            if needed is None
+            else f"{'this architecture' if needed == first else 'a link'} needs PTX {needed} or "
+            f"newer, with every {'compiler' if needed == first else 'linker'}",
             evidence=f"{_version_evidence(image)}, .target",
         )
 
