@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from report_values import written
@@ -181,6 +181,41 @@ def with_kernels(modules: list[tuple[set[int], set[str]]], file: str = "a.so") -
 
 def kernels_for(modules: list[tuple[set[int], set[str]]], arch: int) -> set[str]:
     return {name for archs, names in modules if arch in archs for name in names}
+
+
+_OF_JETSON = (72, 87, 110)
+_FILE = st.lists(
+    st.tuples(st.sets(st.sampled_from((75, 80, 90, *_OF_JETSON)), min_size=1), st.booleans()),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(st.lists(_FILE, min_size=2, max_size=3), st.sampled_from((75, 80, 90, *_OF_JETSON)))
+@example([[({72}, True)], [({80}, True), ({72}, False)]], 72)
+def test_a_library_that_fails_alone_fails_its_package(
+    files: list[list[tuple[set[int], bool]]], arch: int
+) -> None:
+    """Whatever else is in it without kernels, and for GPUs of whichever kind the others have code.
+
+    As paddlepaddle-gpu 1.8.5.post97 on sm_62, which its libwarpctc.so alone is for.
+    """
+    assume(all(any(launched for _, launched in modules) for modules in files))
+    libraries = []
+    for number, modules in enumerate(files):
+        name = f"lib{'xyz'[number]}.so"
+        names = [({*archs}, {mangled(f"{name[3]}{n}")}) for n, (archs, _) in enumerate(modules)]
+        library = with_kernels(names, name)
+        for group, (_, launched) in zip(library.groups, modules, strict=True):
+            if not launched:
+                images = (replace(each, has_kernels=False) for each in group.signature.images)
+                group.signature = replace(group.signature, images=tuple(images))
+                group.kernels = [()]
+        libraries.append(library)
+    alone = [on(library, arch)[0].verdict for library in libraries]
+    package = ArtifactSummary("x.whl", [each for library in libraries for each in library.groups])
+    (found,) = on(package, arch)
+    assert (found.verdict is Verdict.FAIL) is (Verdict.FAIL in alone)
 
 
 @given(MODULES, st.sampled_from((75, 80, 90, 100, 120)))

@@ -210,7 +210,7 @@ def _lost_kernels(known: Sequence[Service]) -> Iterator[Paragraph]:
     """``20 of 100 kernels have code for sm_75 (IMG-04)``."""
     alike = grouped((service.kernels, service) for service in known)
     for (here, most), several in alike.items():
-        if most:
+        if here < most:
             archs = archs_range(several, known)
             yield Paragraph((f"{here:,} of {most:,} kernels have code for {archs} (IMG-04)",))
 

@@ -98,7 +98,9 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> d
     groups = [group for group in summary.groups if _counts(group)]
     asked = gpus_in_use()[:-1] if wanted is None else tuple(wanted)
     served = [archs_of(group.signature) for group in groups]
-    kinds = [(gpu.arch.number, _of_kind(gpu, groups)) for gpu in asked]
+    anywhere = frozenset[int]().union(*served)
+    numbers = ((gpu.arch.number, gpu) for gpu in asked)
+    kinds = [(n, anywhere if n in anywhere else _of_kind(gpu, groups)) for n, gpu in numbers]
     uneven = any(group.signature.uneven for group in groups) or any(
         number not in archs and not archs.isdisjoint(kind)
         for archs, group in zip(served, groups, strict=True)
@@ -149,14 +151,18 @@ class Kernels:
             return None
         serving = tuple(_serving(judged[number]) for number in self._of)
         verdicts = [judged[number].module_verdict for number in self._of]
-        elsewhere = tuple(each.how == OTHER_ROUTE or each.without_kernels for each in verdicts)
-        key = gpu.arch.number, serving, elsewhere
+        # What has no kernels for a GPU neither serves it nor lacks code for it.
+        counted = tuple(
+            None if each.without_kernels and not serves else serves or each.how == OTHER_ROUTE
+            for serves, each in zip(serving, verdicts, strict=True)
+        )
+        key = gpu.arch.number, serving, counted
         if key not in self._found:
-            self._found[key] = self._coverage(gpu, serving, elsewhere)
+            self._found[key] = self._coverage(gpu, serving, counted)
         return self._found[key]
 
     def _coverage(
-        self, gpu: Gpu, serving: tuple[bool, ...], elsewhere: tuple[bool, ...]
+        self, gpu: Gpu, serving: tuple[bool, ...], counted: tuple[bool | None, ...]
     ) -> KernelCoverage | None:
         numbers = compress(range(len(self._groups)), serving)
         every = [self._names_for(number, gpu.arch.number) for number in numbers]
@@ -185,9 +191,7 @@ class Kernels:
         lost = frozenset(
             name for name in there - here if name in shared or stem(name) not in templates
         )
-        libraries = tuple(
-            self._unserved_libraries(gpu, tuple(map(max, serving, elsewhere)), templates)
-        )
+        libraries = tuple(self._unserved_libraries(counted, templates))
         if not lost and not libraries:
             return None
         missing = tuple(
@@ -225,25 +229,25 @@ class Kernels:
         return self._engine.archs_of(replace(group.signature, guarded=False))
 
     def _unserved_libraries(
-        self, gpu: Gpu, serving: tuple[bool, ...], here: frozenset[str]
+        self, counted: tuple[bool | None, ...], here: frozenset[str]
     ) -> Iterator[UnservedLibrary]:
-        """Libraries of which nothing is for a GPU that others of their kind are served on.
+        """Libraries of which nothing is for a GPU that others are served on.
 
         Neither those whose name, kernels or suffixes tie them to another architecture, nor those
-        whose kernels another library has for the GPU.
+        with mostly kernels that another library has for the GPU.
         """
-        of_kind = _of_kind(gpu, self._groups)
         served, files = set(), dict[tuple[str, ...], list[ModuleGroup]]()
-        for group, serves in zip(self._groups, serving, strict=True):
+        for group, serves in zip(self._groups, counted, strict=True):
             if serves:
                 served |= {place.members for place in group.places}
-            elif group.kernels and not of_kind.isdisjoint(self._archs_of(group)):
+            elif serves is False and group.kernels and self._archs_of(group):
                 files.setdefault(group.example.members, []).append(group)
         for file, groups in files.items():
             if not file or file in served or OF_ARCH.search(posixpath.basename(file[-1])):
                 continue
             kernels = frozenset[str]().union(*map(_untied, groups))
-            if kernels and here.isdisjoint(map(self._engine.stem, kernels)):
+            stems = frozenset(map(self._engine.stem, kernels))
+            if 2 * len(stems & here) < len(stems):
                 yield UnservedLibrary(tuple(groups), kernels)
 
 
