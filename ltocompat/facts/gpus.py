@@ -92,7 +92,6 @@ class Sm(Struct, frozen=True):
         number: 90 of sm_90.
         first_toolkit: the first CUDA release that can target it.
         last_toolkit: the last one; None if the newest does.
-        first_ptx: the PTX ISA that first names it, ``7.8``.
         family: the numbers that run its ``f`` code, itself included, ascending.
         tegra: True for an integrated GPU (Jetson, DRIVE).
         name: NVIDIA's name of the architecture,
@@ -104,7 +103,6 @@ class Sm(Struct, frozen=True):
     number: int
     first_toolkit: Release
     last_toolkit: Release | None
-    first_ptx: str
     family: tuple[int, ...]
     tegra: bool
     name: str

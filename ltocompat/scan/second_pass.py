@@ -88,7 +88,8 @@ def kernel_names(
     """
     kept, whole = kept or MemberCache(), frozenset(whole)
     names: dict[Location, ModuleKernels] = {}
-    for file, wanted in _by_file((*places, *whole)).items():
+    by_file = grouped((Location(place.path, place.members), place) for place in (*places, *whole))
+    for file, wanted in by_file.items():
         if file.path == "-" and view is None:  # standard input is read once
             continue
         top, around = kept.around(file) or (Location(file.path), view)
@@ -97,11 +98,6 @@ def kernel_names(
         with suppress(UnreadableInput), opening as inside:
             names.update(_in_view(inside, top, file, wanted, limits=limits, whole=whole))
     return names
-
-
-def _by_file(places: Iterable[Location]) -> dict[Location, list[Location]]:
-    """Modules by their innermost file."""
-    return grouped((Location(place.path, place.members), place) for place in places)
 
 
 def _in_view(

@@ -271,9 +271,7 @@ def _requirements(library: NeededLibrary, shipped: Shipped) -> tuple[str, ...]:
         if len({cuda_major(package.name) for package in other.packages}) == 1
         and not (old and other.packages[0].major < _FIRST_WITH_PACKAGES)
     }
-    if old and not majors:
-        return ()
-    return to_require(library, frozenset(majors))
+    return to_require(library, frozenset(majors)) if majors or not old else ()
 
 
 def of_other_names(shipped: Shipped) -> Iterator[Problem]:
