@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -254,7 +255,9 @@ def checked() -> tuple[Result, ...]:
         "objects/libsaxpy.so",
         "objects/nvcc-13.5-rdc-axpy.o",
     ]
-    records = ltocompat.check([FOLDER / name for name in names], targets())
+    # As long wherever the repository lies: formats cut long texts.
+    paths = [os.path.relpath(FOLDER / name) for name in names]
+    records = ltocompat.check(paths, targets())
     return tuple(record for record in records if isinstance(record, Result))
 
 
