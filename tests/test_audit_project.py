@@ -132,7 +132,7 @@ def test_every_finding_is_reproduced_by_check_or_require(
     assert audited - promised == checked
     run(["require", path, "--format", "json"])
     (value,) = valid_json(capsys.readouterr().out)["artifacts"]
-    assert {each_values[0] for each_values in promised} == {"PKG-10"}
+    assert {each_values[0] for each_values in promised} == {"PKG-10", "POL-02"}
     assert value["nvjitlink"]["sure"] == "13.5"
 
 

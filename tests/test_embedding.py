@@ -122,7 +122,7 @@ def test_parts_of_one_release_go_together_and_the_worst_pair_is_first() -> None:
     [
         ({"nvjitlnk": "13.0"}, "did you mean nvjitlink"),
         ({"nvcc": "x"}, "not a CUDA release"),
-        ({"driver": "999.1"}, "in no table"),
+        ({"driver": "999.1"}, "not in the tables"),
     ],
 )
 def test_what_is_no_part_or_no_version_is_refused(parts: dict[str, str], sentence: str) -> None:

@@ -93,8 +93,10 @@ def driver(text: str) -> DriverVersion | None:
         ("550.54", "570.26", False, "570.10", {"driver of PTX": OK}),
         ("550.54", "550.54", False, "550.40", {"driver": FAIL}),
         ("550.54", "570.26", False, "525", {"driver": FAIL, "driver of PTX": OK}),
-        ("550.54", "", True, "550.54", {"": UNKNOWN}),
-        ("", "", True, "550.54", {"": UNKNOWN}),
+        ("550.54", "", True, "550.54", {"": OK}),
+        ("", "", True, "550.54", {"": FAIL}),
+        ("", "", True, f"{driver_branches()[-1]}", {"": FAIL}),
+        ("", "", True, f"{driver_branches()[-1] + 1}", {"": UNKNOWN}),  # which may compile it
         ("", "", False, "550.54", {}),
         ("550.54", "570.26", True, "", {}),
     ],
@@ -103,11 +105,11 @@ def test_a_promise_of_a_driver_is_held_against_each_kind_of_code(
     sass: str, ptx: str, beyond: bool, promise: str, told: dict[str, Verdict]
 ) -> None:
     required = some(driver_sass=driver(sass), driver_ptx=driver(ptx), ptx_beyond=beyond)
-    promised = some(driver=driver(promise), source="pyproject.toml")
-    found = [*package_promises._promised_driver(some(required=required), promised)]
-    assert {
-        each.subject if each.verdict is not UNKNOWN else "": each.verdict for each in found
-    } == told
+    found = [
+        *package_promises.driver_problems(required, driver(promise), "it is", "driver", "a.toml")
+    ]
+    assert {each.subject: each.verdict for each in found} == told
+    assert {each.evidence for each in found} <= {"a.toml"}
     if "driver" in told:
         assert ("the SASS needs" if sass else "the PTX needs") in found[0].message
 
@@ -243,13 +245,13 @@ def test_a_dependency_of_another_major_fails_where_nothing_else_may_bring_it(
     way = some(package="n", allowed=some(), line="", extra=extra)
     monkeypatch.setattr(package_dependencies, "ways_of", lambda *_: [way])
     monkeypatch.setattr(package_dependencies, "admits_right_major", lambda *_: False)
-    monkeypatch.setattr(package_dependencies, "not_at_hand", lambda *_: elsewhere)
+    monkeypatch.setattr(library_problems, "not_at_hand", lambda *_: elsewhere)
     monkeypatch.setattr(package_dependencies, "_asked", lambda _: ())
     monkeypatch.setattr(library_problems, "of_another_major", lambda _: [])
     need = some(part="", majors=(12,), hard=hard, why="", mend=lambda *_: None)
     need.problem = lambda verdict, *_, **__: verdict
     monkeypatch.setattr(package_dependencies, "needs_of", lambda _: [need])
-    shipped = some(package=some(), others=[], in_environment=False, budget=Budget())
+    shipped = some(package=some(name="a"), others=[], in_environment=False, budget=Budget())
     (found,) = package_dependencies.dependency_of_another_major.function(shipped)
     assert found is (OK if extra and elsewhere else FAIL if hard else UNKNOWN)
 
@@ -644,31 +646,6 @@ def test_an_output_without_code_is_wrong_where_code_was_passed_over(
 def test_an_error_of_the_program_sends_to_what_it_did_before() -> None:
     told = explain._unknown("CUDA_ERROR_INVALID_VALUE")
     assert told.endswith("which is not about compatibility: look at the program's earlier actions")
-
-
-@pytest.mark.parametrize(
-    ("sass", "ptx", "beyond", "least", "verdict"),
-    [
-        ("550.54", "", False, "550.54", None),
-        ("550.54", "", False, "550.40", FAIL),
-        ("", "550.54", False, "550.40", FAIL),
-        ("550.54", "570.26", True, "550.54", None),
-        ("", "", True, "550.54", FAIL),
-        ("", "", True, f"{driver_branches()[-1]}", FAIL),
-        ("", "", True, f"{driver_branches()[-1] + 1}", UNKNOWN),  # which may compile that PTX
-        ("", "", False, "550.54", None),
-        ("550.54", "", True, "", None),
-    ],
-)
-def test_the_least_driver_of_a_policy_is_held_against_its_code(
-    sass: str, ptx: str, beyond: bool, least: str, verdict: Verdict | None
-) -> None:
-    required: Any = some(driver_sass=driver(sass), driver_ptx=driver(ptx), ptx_beyond=beyond)
-    for options, where in (((), "least-driver in a.toml"), (("least-driver",), "--least-driver")):
-        policy = Policy(source="a.toml", targets=(), least_driver=driver(least), options=options)
-        found = [*problems._driver(policy, required)]
-        assert [each.verdict for each in found] == ([] if verdict is None else [verdict])
-        assert {each.evidence for each in found} <= {where}
 
 
 def test_lost_kernels_count_below_the_share_that_a_policy_asks_for() -> None:
