@@ -126,6 +126,8 @@ EXAMPLES = {
     "faiss-without-gpu": "AttributeError: module 'faiss' has no attribute 'StandardGpuResources'",
     "gpu-hidden-from-process": "CUDA_VISIBLE_DEVICES=3 python x.py\nRuntimeError: No CUDA GPUs are "
     "available",
+    "cutlass-above-gpu": "Tesla T4\nAttempting to use SM80_16x8x16_F32F16F16F32_TN without "
+    "CUTE_ARCH_MMA_SM80_ENABLED",
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
     "'/tmp/saxpy-0c5610.cubin'",
