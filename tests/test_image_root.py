@@ -129,7 +129,7 @@ def test_what_is_no_image_or_leads_out_ends_in_a_sentence(tmp_path: Path) -> Non
     image.write_bytes(oci_layout([out.getvalue(), archive(files)]))
     told = env(image).environment.problems
     assert not list(outside.iterdir())
-    assert any("/libcuda.so: nothing can have this path" in each for each in told)
+    assert any("/libcuda.so: no file can have this path" in each for each in told)
     for data in (b"no archive", archive({"manifest.json": b"[]"})):
         (tmp_path / "file").write_bytes(data)
         with pytest.raises(UsageError, match="is neither a folder nor a single image; docker save"):

@@ -76,4 +76,4 @@ def test_the_machine_is_described_without_a_traceback(platform: str) -> None:
     for code, out, err in outcomes(platform)[-len(HERE) :]:
         assert code in {0, 4}, (out, err)
         assert "internal error" not in out + err
-        assert "can't be found out" not in out + err
+        assert "can't be determined" not in out + err

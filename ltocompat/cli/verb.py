@@ -223,7 +223,7 @@ def _looks_like_flag(word: str) -> bool:
 
 _TEXT = "words"
 _TAKE_ADDRESSES = {"sources", "scheduler", "folder", "shards", "page", _TEXT}
-"""Arguments that are no paths, or not only: indexes, a cluster, surveys, words of messages."""
+"""Arguments that may be other things than paths: indexes, a cluster, surveys, words of messages."""
 
 
 def _refuse_addresses(param: click.Parameter, value: object) -> None:

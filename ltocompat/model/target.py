@@ -190,7 +190,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
 
 
 THIS_MACHINE = "this machine"
-"""The name of the deploy target that a probe of this machine makes."""
+"""The name of the deploy target from a probe of this machine."""
 
 ANY_TARGET = Target(name="every target")
 """The target of findings about a package's metadata and promises, which hold on every target."""

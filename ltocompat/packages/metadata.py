@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from email.message import Message
 
 MOST_BYTES = MIB
-"""Of metadata that are read, bytes; headers come first, and real ones stay below 100 KiB."""
+"""Bytes of metadata that are read; headers come first, and real ones stay below 100 KiB."""
 _PYTHON = re.compile(r"cp([0-9])([0-9]{1,3})")  # py39 is for later ones, too
 
 

@@ -220,10 +220,10 @@ def installed_path(member: str) -> str:
 
 
 Installed: TypeAlias = Shipped
-"""The same in an environment, whose packages are not on their way elsewhere."""
+"""A package in an environment, which is not shipped elsewhere."""
 
 ShippedImage: TypeAlias = Shipped
-"""The same of a container image, in which everything is installed already."""
+"""A container image, in which everything is installed already."""
 
 
 def system_of(platforms: Collection[str]) -> str:

@@ -33,7 +33,7 @@ _HARMLESS_NAMES = (
     "readme", "record", "requested", "wheel",
 )  # fmt: skip
 _SMALLEST = 64
-"""Bytes: no image, object or archive with something in it is smaller."""
+"""The bytes of the smallest image, object or non-empty archive."""
 
 
 class ZipMember(Struct, frozen=True):

@@ -142,7 +142,7 @@ def sources_are_plain(target: Target) -> bool:
 
 
 PIPED = 120
-"""Columns that a table with a column a cell may take where nothing limits them."""
+"""The width up to which a table may have one column per cell, if there is no terminal."""
 _PATH = 24  # the least columns of a path
 _WORD = 12  # columns of the longest verdict
 _WORDS = 18  # of one that some of the GPUs have: ``fail 12 of 17 GPUs``

@@ -68,7 +68,7 @@ class ExitStatus(Generic[R]):
     """
 
     order = (INTERNAL, USAGE, MISSING, FINDINGS, NOTHING_JUDGED, OK)
-    """Where several codes apply, the first of these is the exit code."""
+    """If several codes apply, the first of these is the exit code."""
 
     def __init__(
         self, code_of: Callable[[R], int | None] = lambda _: OK, *, required: bool = False

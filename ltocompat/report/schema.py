@@ -16,7 +16,7 @@ DOCUMENTS = (
     "check", "audit", "require", "matrix", "diff", "explain", "inspect", "weigh", "extract", "slim",
     "repair", "link", "linkers", "env", "selftest", "targets", "facts", "error",
 )  # fmt: skip
-"""The verbs that write JSON, and ``error``: what any of them writes where there is nothing else."""
+"""The verbs that write JSON, and ``error``: the answer of any of them if there is only an error."""
 
 _MODULES = {"error": "base"}  # else the document's own name
 _TITLES = {

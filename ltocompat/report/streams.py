@@ -21,7 +21,7 @@ from ltocompat.report import Writable
 from ltocompat.report.text import binary_size, clip_middle, escape
 
 PIPED = 200
-"""Columns of lines where there is no terminal."""
+"""Columns of lines without a terminal."""
 
 
 class AnswerLost(LtocompatError):

@@ -22,7 +22,7 @@ from ltocompat.targets.gpu_groups import gpus_named
 
 _WASTES = {Waste.NEVER_TAKEN: RemovalReason.NEVER_TAKEN, Waste.OTHER_CPU: RemovalReason.OTHER_CPU}
 Reasons = tuple[RemovalReason | None, ...]
-"""Why each image of a module goes; None if it stays."""
+"""The reason for removing each image of a module; None if it stays."""
 
 
 class Kept(Struct, frozen=True):

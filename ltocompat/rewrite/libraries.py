@@ -31,7 +31,7 @@ _LEVEL = 19  # of Zstandard, as conda packs by default
 _SHA256 = re.compile(rb"\b[0-9a-f]{64}\b")
 
 Rewrite = Callable[[ByteView, Location, BinaryIO], bool]
-"""Writes a library anew and proves it; returns whether anything in it is another."""
+"""Writes a library anew and verifies it; returns whether anything in it changed."""
 
 
 class Libraries:

@@ -56,7 +56,7 @@ class Packing(Struct, frozen=True):
 
 
 _Frame = tuple[bytes, int, bytes]
-"""A Zstandard frame; the size and the SHA-256 of what it unpacks to."""
+"""A Zstandard frame; the size and the SHA-256 of its unpacked bytes."""
 
 
 def _frame(data: bytes, level: int) -> _Frame:

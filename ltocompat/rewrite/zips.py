@@ -26,14 +26,14 @@ from ltocompat.model.limits import MIB
 Content = bytes | str
 """The new bytes of a member, or the path of a file that has them."""
 Report = Callable[[str, int, int], None]
-"""Called with what is written, its bytes that are, and all of them."""
+"""Called with the member that is written, its bytes so far, and all its bytes."""
 
 _LOCAL = struct.Struct("<26x2H")
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, RuntimeError, ValueError),
 )
-"""Errors that ``zipfile`` raises where an archive is broken, or packed as it can't unpack."""
+"""Errors of ``zipfile`` for a damaged archive or an unknown compression."""
 
 
 def opened_zip(path: str) -> zipfile.ZipFile:

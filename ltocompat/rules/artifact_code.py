@@ -14,7 +14,7 @@ from ltocompat.rules.constraints import FIRST_NVJITLINK
 
 
 def loaded_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
-    """The modules that programs load, without bare images that the user named."""
+    """Return the modules that programs load, without bare images that the user named."""
     return [
         group
         for group in summary.groups
@@ -25,7 +25,7 @@ def loaded_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
 
 
 def host_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
-    """The modules that host code brings, loaded or still to be linked."""
+    """Return the modules in host code, loaded or still to be linked."""
     return [
         group
         for group in summary.groups
@@ -34,12 +34,12 @@ def host_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
 
 
 def counted(groups: Sequence[ModuleGroup]) -> dict[str, Any]:
-    """The number of modules that a finding or problem holds for, and the first: fields of it."""
+    """Return fields of a finding or problem: the number of affected modules, and the first."""
     return {"module_count": sum(group.count for group in groups), "example": groups[0].example}
 
 
 def archs(signatures: Iterable[ModuleSignature], kind: ImageKind) -> set[SmArch]:
-    """The architectures that modules have images of a kind for."""
+    """Return the architectures for which modules have images of a kind."""
     return {
         image.arch
         for signature in signatures
@@ -59,7 +59,7 @@ def listed_archs(several: Iterable[SmArch]) -> str:
 
 
 def linked_by_driver(summary: ArtifactSummary) -> bool:
-    """Return whether all its LTO-IR is of CUDA 11, and its libraries ask for the driver alone.
+    """Return whether all its LTO-IR is of CUDA 11, and its libraries need only the driver.
 
     Then cuLinkAddData of the driver links it (cuda.h: CU_JIT_INPUT_NVVM), whatever is installed.
     """

@@ -27,7 +27,7 @@ class AlwaysMet(Constraint, frozen=True):
 
 
 class Informational(AlwaysMet, frozen=True):
-    """Something that is worth a note on every target."""
+    """A note that applies to every target."""
 
     component: ClassVar = Component.NONE
     weighs_values: ClassVar = False
@@ -45,7 +45,7 @@ class FixedVerdict(Constraint, frozen=True):
 
     Attributes:
         verdict: the verdict.
-        component: the part of a target that it is about.
+        component: the part of the target.
     """
 
     weighs_values: ClassVar = False
@@ -65,13 +65,13 @@ Span = tuple[Release | DriverVersion, Verdict]
 
 
 class Versions(Constraint, frozen=True):
-    """Versions of one component, in spans that fare alike.
+    """Versions of one component, in spans with the same verdict.
 
     Attributes:
-        component: the part of a target that has such versions.
-        text: those that do, in words.
+        component: the part of a target with such versions.
+        text: the accepted versions, in words.
         before: the verdict on versions before all spans.
-        spans: of several that a version is in, the last decides.
+        spans: the spans; the last span that contains a version decides.
     """
 
     component: Component
@@ -93,7 +93,7 @@ class Versions(Constraint, frozen=True):
 def at_least(
     least: Release | DriverVersion, *, open_below: bool = False, nondeterministic: bool = False
 ) -> Versions:
-    """A linker, or a driver, of this version or a newer one; an older one fails, or is open."""
+    """A linker or driver of this version or a newer one; an older one fails or is unknown."""
     component = Component.LINKER if isinstance(least, Release) else Component.DRIVER
     end = ", to be sure" if open_below and component is Component.DRIVER else ""
     before = Verdict.UNKNOWN if open_below else Verdict.FAIL
@@ -118,13 +118,13 @@ def driver_of_major(major: int) -> Versions:
 
 
 def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
-    """A driver that comes from a CUDA release or a newer one.
+    """A driver of a CUDA release or a newer one.
 
-    A driver outside of the tables may be one, on either side.
+    A driver outside of the tables may be such a driver.
 
     Args:
-        cuda: that release.
-        surely: all of those do; else it is only known that older ones don't.
+        cuda: the release.
+        surely: True if all such drivers work; else only older ones surely fail.
     """
     branch, known = drivers.first_branch_from(cuda), drivers.driver_branches()
     first = DriverVersion((branch,)) if branch else drivers.beyond_tables()
@@ -135,7 +135,7 @@ def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
 
 
 class DriverOfWriter(AlwaysMet, frozen=True):
-    """A driver that is as new as the toolkit that wrote the code, where its major is enough.
+    """A driver as new as the toolkit that wrote the code, although its major is enough.
 
     Minor-version compatibility is documented: every driver of the major is ``ok``.
     """
@@ -147,7 +147,7 @@ class DriverOfWriter(AlwaysMet, frozen=True):
         return f"of CUDA {self.cuda} to run all that CUDA {self.cuda} can build"
 
     def noted(self, value: DriverVersion) -> bool:
-        """Return whether the driver is of the same major and an older minor."""
+        """Return whether the driver has the same major and an older minor."""
         known = driver_cuda(value)
         return known is not None and known.major == self.cuda.major and known < self.cuda
 
@@ -181,7 +181,7 @@ def kernel_knows(number: int) -> Versions:
 def driver_still_serves(number: int) -> Versions:
     """A driver that has not dropped GPUs of this compute capability (10 * major + minor).
 
-    With cuda-compat in front, its libcuda: that is the newer half of the two.
+    With cuda-compat in front, its libcuda counts, which is the newer one.
     """
     row = gpus.sm(number)
     last = row.last_branch if row else None
@@ -194,7 +194,7 @@ def driver_still_serves(number: int) -> Versions:
 
 
 class CompatCondition(Constraint, frozen=True):
-    """A condition on cuda-compat on Linux: elsewhere there is none, and one rule says so.
+    """A condition on cuda-compat on Linux; it doesn't exist elsewhere, which another rule reports.
 
     Attributes:
         text: the condition in words.
@@ -252,16 +252,16 @@ COMPAT_LINUX = CompatCondition("on Linux itself", lambda _: Verdict.OK, Verdict.
 
 
 def is_shadowing(use: CompatUse) -> bool:
-    """Return whether a package hides a driver that is as new as itself, or newer."""
+    """Return whether a package hides a driver that is at least as new."""
     branch = cuda_branch(use.package)
     return branch is not None and use.kernel is not None and branch <= use.kernel.branch
 
 
 @functools.lru_cache(maxsize=256)
 def driver_cuda(driver: DriverVersion) -> Release | None:
-    """The CUDA release of a driver's branch; of one that is not a row, that of the branch below it.
+    """Return the CUDA release of a driver's branch; for an unknown branch, of the branch below it.
 
-    A driver above the tables has at least the newest known release.
+    A driver newer than the tables has at least the newest known release.
     """
     below = horizon.of_driver(driver).below
     return None if below is None else drivers.branch_cuda(below)
@@ -274,9 +274,9 @@ class _OnLinker(Constraint, frozen=True):
 
 
 class LinkerTargets(_OnLinker, frozen=True):
-    """A linker that can produce code for this architecture, of which it minds the suffix ``f``.
+    """A linker that can make code for this architecture, including a suffix ``f``.
 
-    A linker that is newer than the tables says itself what it makes code for.
+    A linker that is newer than the tables shows its architectures itself.
     """
 
     number: int
@@ -293,9 +293,9 @@ class LinkerTargets(_OnLinker, frozen=True):
         return f">= {first}, {last}"
 
     def judge(self, value: Release) -> Verdict:
-        """``fail`` where the architecture is not in the linker's list.
+        """Return ``fail`` if the architecture is not in the linker's list.
 
-        ``unknown`` where a new major may have dropped it, or where it is as new as the linker.
+        Return ``unknown`` if a new major may have dropped it, or if it is as new as the linker.
         """
         if gpus.sm(self.number) is None:
             return Verdict.UNKNOWN if horizon.of_linker(value).beyond else Verdict.FAIL
@@ -306,11 +306,11 @@ class LinkerTargets(_OnLinker, frozen=True):
 
 
 class LinkerThatPicks(_OnLinker, frozen=True):
-    """A linker that picks something of a module for a target, as only some releases do.
+    """A linker that uses an image of a module for a target, unlike other releases.
 
     Attributes:
-        releases: those that do, oldest first; newer ones than all that are known do as the newest.
-        since: before this release another rule objects, since the code is newer than the linker.
+        releases: such releases, oldest first; newer ones than all known count like the newest.
+        since: before this release, another rule objects, since the code is newer than the linker.
     """
 
     releases: tuple[Release, ...]
@@ -326,22 +326,22 @@ class LinkerThatPicks(_OnLinker, frozen=True):
         return f"{before[0]} to {before[-1]} or {end}" if before else end
 
     def judge(self, value: Release) -> Verdict:
-        """``fail`` for a release that takes none of it."""
+        """Return ``fail`` for a release that uses none of it."""
         found = value < self.since or horizon.of_linker(value).below in self.releases
         return Verdict.OK if found else Verdict.FAIL
 
 
 def tolerated_from(since: Release, verdict: Verdict) -> Versions:
-    """A linker of this release or newer, which accepts code without a promise of NVIDIA's."""
+    """A linker of this release or newer, which accepts code without NVIDIA's promise."""
     return Versions(Component.LINKER, f">= {since}", Verdict.FAIL, ((since, verdict),))
 
 
 def linker_not_older_than(releases: Sequence[Release], beyond: Release | None = None) -> Versions:
-    """A linker whose minor release is no older than that of LTO-IR; a trial link tells.
+    """A linker whose minor release is at least the release of the LTO-IR; a trial link decides.
 
     Args:
-        releases: those that can have made it, oldest first; empty when it is outside the tables.
-        beyond: with no releases: the newest release that it is newer than, as far as is known.
+        releases: its possible releases, oldest first; empty if it is outside of the tables.
+        beyond: without releases: the newest release that is surely older than it.
     """
     text, before, spans = "of an unknown release", Verdict.UNKNOWN, list[Span]()
     if releases:
@@ -357,11 +357,11 @@ def linker_not_older_than(releases: Sequence[Release], beyond: Release | None = 
 
 
 class LinkerOfMajor(_OnLinker, frozen=True):
-    """A linker of the same major as LTO-IR made by one of ``releases``: all that is documented.
+    """A linker with the major of LTO-IR made by one of ``releases``, as documented.
 
     Attributes:
-        releases: those that can have made it.
-        shipped: another major, with whose nvJitLink NVIDIA ships it in a library of its own.
+        releases: its possible releases.
+        shipped: another major with whose nvJitLink NVIDIA ships the LTO-IR in one of its libraries.
     """
 
     driver_may_link: ClassVar = True  # LTO-IR from before 12.0, the one that nvJitLinks refuse
@@ -374,10 +374,10 @@ class LinkerOfMajor(_OnLinker, frozen=True):
         return f"of major {' or '.join(map(str, majors))}{none}"
 
     def judge(self, value: Release) -> Verdict:
-        """``undocumented`` across majors upward, ``fail`` for what NVVM before 12.0 wrote.
+        """Return ``undocumented`` for a newer major, ``fail`` for LTO-IR of NVVM before 12.0.
 
-        An older major is left to the rule on minor releases, which fails there. What a new major
-        takes of older ones is ``unknown``.
+        An older major is left to the rule on minor releases, which fails there. For a major newer
+        than the tables, the verdict is ``unknown``.
         """
         possible = [release for release in self.releases if release <= value]
         if not possible:
@@ -392,10 +392,10 @@ class LinkerOfMajor(_OnLinker, frozen=True):
 class LinkerOfKnownMaker(AlwaysMet, frozen=True):
     """A linker that is new enough only if no release after the tables made the LTO-IR.
 
-    The bytes don't show who made it; a linker that takes it is no older than its compiler.
+    The bytes don't show the compiler; a linker that accepts the LTO-IR is not older than it.
 
     Attributes:
-        newest: the newest release that can have made it, as far as the tables go.
+        newest: the newest possible release in the tables.
     """
 
     component: ClassVar = Component.LINKER
@@ -413,12 +413,12 @@ class LinkerOfKnownMaker(AlwaysMet, frozen=True):
 def linker_of_cubin(
     writer: Release, *, tolerated: bool = False, doubtful: bool = False
 ) -> Versions:
-    """A linker whose minor release is no older than the tool that wrote a cubin.
+    """A linker whose minor release is at least the release of the tool that wrote a cubin.
 
     Args:
-        writer: release of that tool.
-        tolerated: the cubin is one that later linkers of 12.x take although they are older.
-        doubtful: one that some of them take, and others refuse.
+        writer: the release of that tool.
+        tolerated: True if later linkers of 12.x accept the cubin although they are older.
+        doubtful: True if some of them accept it and others refuse it.
     """
     tolerant = floors.linker("generation-2-linker-exception")
     seen = Verdict.UNDOCUMENTED if tolerated else Verdict.FAIL
@@ -428,12 +428,12 @@ def linker_of_cubin(
 
 
 def linker_exporting(least: Release, *, by_name: bool = False) -> Versions:
-    """An nvJitLink that has the symbols of this release: the same major, no older minor.
+    """An nvJitLink with the symbols of this release: the same major, at least its minor.
 
     Args:
         least: the highest release among the imported symbols.
-        by_name: the file asks for nvJitLink by soname, so that another major is not even opened:
-            left to the rule on sonames.
+        by_name: True if the file needs nvJitLink by soname, so that another major is not opened,
+            which the rule on sonames reports.
     """
     others = Verdict.OK if by_name else Verdict.FAIL
     end = Release(least.major + 1, 0)
@@ -442,11 +442,11 @@ def linker_exporting(least: Release, *, by_name: bool = False) -> Versions:
 
 
 def linker_named(majors: tuple[int, ...], *, certain: bool) -> Versions:
-    """An nvJitLink of one of the majors whose file names are asked for.
+    """An nvJitLink of one of the majors whose file names are needed.
 
     Args:
-        majors: ascending.
-        certain: the loader itself needs the file; else the program may do without it.
+        majors: the majors, ascending.
+        certain: True if the loader needs the file; else the program may work without it.
     """
     others = Verdict.FAIL if certain else Verdict.UNKNOWN
     each = (((major, Verdict.OK), (major + 1, others)) for major in majors)
@@ -461,10 +461,10 @@ def nvrtc_of_minor(release: Release) -> Versions:
 
 
 def least_version(constraints: Iterable[Constraint]) -> Any:  # noqa: ANN401 - of the component
-    """The minimum version that surely meets constraints on one component, or why there is none.
+    """Return the minimum version that surely meets constraints on one component, or why none does.
 
-    It begins the newest known versions side by side that are ``ok``. Where these reach back to
-    before all tables, it is at most the newest version that is bounded.
+    From it on, all known versions up to the newest such one are ``ok``. If these begin before all
+    tables, it is at most the newest bounded version.
 
     Returns:
         A ``DriverVersion``, a ``Release``, or an ``Unbounded``.

@@ -18,7 +18,7 @@ def of_kernel(environment: Environment) -> Release | None:
 
 
 def of_user(environment: Environment) -> Release | None:
-    """The CUDA release of the libcuda that programs load; else that of the kernel's driver."""
+    """Return the CUDA release of the libcuda that programs load; else of the kernel driver."""
     driver = environment.user_driver
     if driver is not None and driver.cuda is not None and not driver.stub:
         return driver.cuda

@@ -28,11 +28,11 @@ from ltocompat.scan.second_pass import with_symbols
 _LARGE = 16 << 10
 
 _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
-"""Modules of one innermost file that have a signature and that linkers treated alike."""
+"""Modules of one innermost file with one signature and equal answers of linkers."""
 
 
 ReadPlan = tuple[KernelsToCount, SymbolsToRead]
-"""The images of a signature whose kernels and symbols the rules ask for."""
+"""The images of a signature whose kernels and symbols the rules need."""
 
 
 class PartialModule(Struct, frozen=True):

@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
 LARGE = 64 * MIB
-"""Below this size in bytes a file is read sooner than processes are started."""
+"""Files below this number of bytes are read faster than processes start."""
 
 ENOUGH_WORKERS = 12
-"""More read one file no sooner, since one process puts together what they find (on 16 cores)."""
+"""More processes aren't faster, since one process joins their results (on 16 cores)."""
 
 # Some take much longer than others; with many workers each is shorter, and handing it over counts.
 _SLICES, _SLICES_OF_EACH = 16, 8
 _STEP = 2 * MIB
 
 
-"""A module as a describer hands it from process to process."""
+"""A module in the form that describers pass between processes."""
 P = TypeVar("P", bound=Module | Skipped | HostBinary | ImageLayer)
 Span = tuple[int, int]
-"""From offset to offset, bytes."""
+"""A range, from offset to offset in bytes."""
 
 
 class Describer(Protocol[T]):

@@ -15,7 +15,7 @@ from ltocompat.model.limits import Limits
 
 _Bytes = bytes | bytearray | memoryview
 Source = str | os.PathLike[str] | _Bytes | BinaryIO
-"""A path or place; or the bytes of a file: themselves, or an open binary file."""
+"""A path or place; or the bytes of a file, or an open binary file."""
 
 
 class OpenSources(dict[str, ByteView]):

@@ -64,7 +64,7 @@ Modules = Sequence[tuple[StoredModule, Module]]
 
 _BATCH = 1024
 _SLICED = slices.LARGE // 4
-"""No package of fewer bytes holds a file that is worth processes."""
+"""Packages with fewer bytes have no file that is worth several processes."""
 
 
 class ScanSettings(Struct, frozen=True):

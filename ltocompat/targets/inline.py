@@ -11,7 +11,7 @@ from ltocompat.targets.gpu_groups import is_gpu
 from ltocompat.targets.versions.comparisons import is_range
 
 FILE_KEYS = ("nodes", "smi", "slurm", "image")
-"""Keys whose value is a file about machines; that of ``image`` may be the name of one."""
+"""Keys whose value is a file about machines; for ``image``, it may be an image's name."""
 KEYS = (
     "name",
     "os",
@@ -81,7 +81,7 @@ def split(text: str) -> dict[str, str]:
         if key == "gpu" and key in found:
             value = f"{found[key]}+{value}"
         elif key in found:
-            raise UsageError(f"{key} is given twice in {text!r}; join values by +")
+            raise UsageError(f"{key} is given twice in {text!r}; join values with +")
         found[key] = value
     if container is not None:
         found["container"] = container

@@ -241,8 +241,7 @@ def load_yaml(path: str, text: str, budget: Budget) -> object:
 
 
 _DEEPEST = 100
-"""Lists and tables inside each other; those of locks are five at most, and parsers get slower with
-each that is open."""
+"""The deepest nesting of lists and tables; lock files have five levels, and each costs time."""
 
 
 class _Building(Struct):
@@ -307,7 +306,7 @@ def _of_conda_lock(lock: Table, subdir: str) -> Iterator[Pin]:
 _MATCH_SPEC = re.compile(r"(?:[\w./:-]+::)?([\w.-]+)\s*((?:[=<>!~]{1,3}|[0-9]).*)?")
 _ENVIRONMENT = re.compile(r"^dependencies:\s*$\s*^ *- ", re.MULTILINE)
 CONDA_TOOLKIT = "cuda-version"
-"""conda-forge's package without files that pins the release of all of CUDA's."""
+"""The conda-forge package without files that pins the release of all CUDA packages."""
 
 
 def _of_environment(lock: Table, environment: MarkerEnvironment) -> Iterator[Pin]:

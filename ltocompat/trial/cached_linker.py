@@ -40,7 +40,7 @@ from ltocompat.trial.values import (
 )
 
 LEFT_OUT = "left out"
-"""nvlink ended well, with nothing of its inputs in its output: no word on any of them."""
+"""nvlink succeeded with an output without its inputs, which shows nothing about them."""
 
 _PLACE = "\0"  # stands for the name of an input, which answers may repeat
 

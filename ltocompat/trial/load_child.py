@@ -95,7 +95,7 @@ class _Cuda:
     def _must(self, name: str, *arguments: Any) -> Any:  # noqa: ANN401
         code, value = self._call(name, *arguments)
         if code:
-            raise Missing(f"the driver can't be asked: {name} says {self._named(code)}")
+            raise Missing(f"the driver can't be queried: {name} says {self._named(code)}")
         return value
 
     def _named(self, code: int) -> str:

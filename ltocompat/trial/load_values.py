@@ -13,7 +13,7 @@ from ltocompat.trial.protocol import Message
 from ltocompat.trial.values import TrialAnswer, TrialLimits
 
 Argument = int | float | bytes
-"""Of a kernel: an ``int``, a ``float``, or the content of a buffer in the GPU's memory."""
+"""A kernel's argument: an ``int``, a ``float``, or the content of a buffer on the GPU."""
 
 
 class Launch(Struct, frozen=True):

@@ -12,9 +12,9 @@ from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
 from ltocompat.scan.walk import Modules
 
 TryModules = Callable[[Modules], Sequence[Trials]]
-"""Asks linkers or drivers about modules of one file; what they did with each, in their order."""
+"""Tries modules of one file with linkers or drivers; returns the answers to each, in order."""
 Tries = Callable[[], TryModules]
-"""Begins a file: what is asked about it depends on no other file."""
+"""Begins a file; its trials depend on no other file."""
 
 
 def all_of(tries: Sequence[Tries]) -> Tries | None:

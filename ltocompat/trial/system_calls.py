@@ -10,7 +10,7 @@ import tomllib
 
 PROCESSORS = ("x86_64", "aarch64")
 NEWEST = 466
-"""The last call, on both, of which it was decided whether a trial may make it."""
+"""The last system call, on both processors, that was decided on for trials."""
 _DATA = pkgutil.get_data(__name__, "system_calls.toml") or b""
 _NUMBERS: dict[str, dict[str, list[int]]] = tomllib.loads(_DATA.decode("utf-8"))
 

@@ -76,7 +76,7 @@ class _LinkJob(Struct, frozen=True):
 
 
 _Linked = tuple[tuple[str, ...], ModuleSignature, _LinkJob]
-"""A signature that was linked: in which innermost file of the one at hand, and for what."""
+"""A linked signature: its innermost file in the current file, and the target."""
 
 
 class LinkTrial(ExitStack):

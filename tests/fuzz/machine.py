@@ -205,7 +205,7 @@ def reader(limits: Limits) -> Callable[[bytes], object]:
         machine = Machine(machine_in(data), _environ(), python="/usr/bin/python3")
         found = probe(machine, limits)
         machine = replace(machine, budget=Budget(limits))
-        if any("can't be found out" in problem for problem in found.problems):
+        if any("can't be determined" in problem for problem in found.problems):
             _in_parts(machine)
         with suppress(LtocompatError):
             find(machine, Tool.NVLINK)

@@ -21,7 +21,7 @@ from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import Count
 
 SCHEMA_VERSION = 1
-"""Rises if a column changes its meaning or is removed; a new column doesn't change it."""
+"""It rises if a column changes its meaning or is removed, not for a new column."""
 
 MEASURED = ("bytes_fetched", "requests", "seconds", "cpu_seconds", "peak_memory", "surveyed")
 """Columns that two runs over the same packages may fill differently."""

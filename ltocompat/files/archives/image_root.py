@@ -63,7 +63,7 @@ def write_root(
         try:
             os.rename(kept, _below(root, path))
         except (OSError, ValueError) as error:
-            yield Skipped(place.member(path), f"nothing can have this path: {error}")
+            yield Skipped(place.member(path), f"no file can have this path: {error}")
 
 
 def _below(root: str, path: str) -> str:

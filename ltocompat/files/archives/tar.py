@@ -360,7 +360,7 @@ class _Headers(Struct):
             return
         data = self._tape.read(_padded(header.size))
         if len(data) < header.size:
-            raise Malformed(f"an extended header of {header.size} bytes is cut off")
+            raise Malformed(f"an extended header of {header.size} bytes is truncated")
         data = data[: header.size]
         if header.type in _LONG:
             self._for_next[_LONG[header.type]] = _text(data)

@@ -86,7 +86,7 @@ _TYPES: dict[Any, Any] = {
     DriverVersion: str,
     Verdict: VerdictWord,
 }
-"""The type in a record of what a model has by a type; ``published`` adds structs."""
+"""The record type of each model type; ``published`` adds structs."""
 
 
 def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]:

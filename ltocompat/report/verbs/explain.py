@@ -88,4 +88,4 @@ def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]
 REPORT: Report[Explained] = Report(blocks, rows_document("explain"))
 """Causes, and rules."""
 INDEX: Report[Explained] = Report(index, rows_document("explain"))
-"""Every rule in a line; its JSON is as full as the other."""
+"""The report with one line per rule; its JSON is complete."""

@@ -18,7 +18,7 @@ CI = {
     "cibuildwheel": "pyproject.toml",
     "pre-commit": ".pre-commit-config.yaml",
 }
-"""CI systems, and where their lines go."""
+"""CI systems, each with the place of its lines."""
 
 
 def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | None) -> None:

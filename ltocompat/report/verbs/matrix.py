@@ -198,4 +198,4 @@ class _ByTarget(FindingReport[Target | Result | Matrix], frozen=True):
 BY_TARGET = _ByTarget(
     blocks, _document, lambda records: (each for each in records if not isinstance(each, Matrix))
 )
-"""The same for deploy targets, which formats for findings write, too."""
+"""The report for deploy targets, which the formats for findings can write, too."""

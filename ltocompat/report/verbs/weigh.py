@@ -25,7 +25,7 @@ from ltocompat.report.document import (
 from ltocompat.report.text import LONGEST_NAME, binary_size, clip, truncate
 
 WORTH_A_LINE = 64 << 10
-"""Bytes; less is not worth anyone's time, and is only added up."""
+"""Bytes; smaller savings are not worth the time, and are only added up."""
 
 _MOST_ARCHS = 40
 _MOST_LIBRARIES = 20

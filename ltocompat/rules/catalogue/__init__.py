@@ -49,11 +49,11 @@ def _rules_of(family: str) -> tuple[Rule, ...]:
 
 @functools.cache
 def rules_about(what: str, kinds: frozenset[ImageKind] | None = None) -> tuple[Rule, ...]:
-    """The rules that look at a type of things, in the order of the catalogue.
+    """Return the rules for a type of objects, in the order of the catalogue.
 
     Args:
         what: the type, by its name: ``HostBinary``.
-        kinds: of code that is loaded: the kinds of its images; None: any code, or none.
+        kinds: the kinds of images in loaded code; None: any code, or none.
     """
     names = [
         name
@@ -66,14 +66,14 @@ def rules_about(what: str, kinds: frozenset[ImageKind] | None = None) -> tuple[R
 def found_about(
     what: str, looked_at: object, kinds: frozenset[ImageKind] | None = None
 ) -> Iterator[Any]:
-    """Yield the requirements or problems that the rules find which look at a type of things."""
+    """Yield the requirements or problems from the rules for a type of objects."""
     for rule in rules_about(what, kinds):
         for found in rule.function(looked_at):
             yield found.by(rule.id)
 
 
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
-    """Collect the requirements of a module on its way, each once."""
+    """Collect the requirements of a module on its route, each once."""
     kinds = frozenset(image.kind for image in subject.signature.images)
     found = found_about("Subject", subject, None if subject.route is Route.LINK else kinds)
     return tuple(dict.fromkeys(found))

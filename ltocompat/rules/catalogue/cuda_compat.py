@@ -42,7 +42,7 @@ compat_newer_than_kernel = _wherever_code_runs("CMP-03", COMPAT_NEWER)
 
 @rule("CMP-04")
 def compat_listed_always(environment: Environment) -> Iterator[Problem]:
-    """cuda-compat on the loader's way for every driver beneath."""
+    """cuda-compat is in front of every kernel driver."""
     kernel = environment.kernel_driver
     for folder in environment.compat_folders:
         if not folder.listed_by:
@@ -61,7 +61,7 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
 
 @rule("CMP-05")
 def compat_incomplete(environment: Environment) -> Iterator[Problem]:
-    """cuda-compat is libcuda together with what it opens to compile."""
+    """cuda-compat is libcuda together with the libraries that it opens to compile."""
     copies = [(folder.driver, folder.in_front) for folder in environment.compat_folders]
     front = environment.user_driver
     if front and front.is_compat and all(copy.real != front.real for copy, _ in copies):

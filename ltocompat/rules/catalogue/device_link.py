@@ -76,7 +76,7 @@ _GB300, _TAKEN_OF_GB300 = 103, Release(13, 3)
 
 @rule("BLD-02")
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
-    """A linker takes SASS that is no newer than itself."""
+    """A linker accepts SASS that is not newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
         if refused_across_family(image, subject.gpu.arch):
             yield Requirement(
@@ -139,7 +139,7 @@ _LEFT_OUT = "nvlink leaves them out, with a warning at most"
 
 @rule("BLD-03")
 def left_out_of_a_device_link(link: Link) -> Iterator[Requirement]:
-    """Objects with nothing for the target: nvlink goes on without them, nvJitLink takes none."""
+    """Objects without code for the target: nvlink skips them, nvJitLink refuses them."""
     if not link.left_out or not link.certain:
         return  # artifact_findings speaks of what is no single link
     refused = (FixedVerdict(Verdict.FAIL), "nvJitLink refuses the link because of them")
@@ -183,7 +183,7 @@ def _without(link: Link) -> tuple[Constraint, str]:
 
 @rule("BLD-05")
 def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
-    """Link-time optimisation takes -dlto at the compilation and at the device link."""
+    """Link-time optimisation needs -dlto at the compilation and at the device link."""
     if subject.linker is not None and not subject.linker.lto:
         for _ in image_helpers.linked(subject, ImageKind.LTOIR):
             yield Requirement(FixedVerdict(Verdict.FAIL), "LTO-IR in a link without -lto")
@@ -233,7 +233,7 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
 
 @rule("BLD-08")
 def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None:
-    """A linker takes relocatable SASS only."""
+    """A linker accepts only relocatable SASS."""
     final = image.kind is ImageKind.SASS and image.relocatable is False
     if route is not Route.LINK or not final:
         return None
@@ -242,7 +242,7 @@ def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None
 
 @rule("BLD-09")
 def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
-    """A link takes one definition of each function and variable."""
+    """A link accepts one definition of each function and variable."""
     known = [(image.symbols, count) for image, count in link.images if image.symbols is not None]
     names = defined_twice(known) if link.certain else ()
     if not names:
@@ -304,7 +304,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
 
 @rule("BLD-14")
 def region_behind_the_first(link: Link) -> Iterator[Requirement]:
-    """A linker reads the first region of an object's relocatable code, and no other."""
+    """A linker reads only the first region of an object's relocatable code."""
     if not link.unread:
         return
     there = {n for image, _ in link.images if image.symbols for n in image.symbols.kernels}
@@ -327,14 +327,14 @@ def region_behind_the_first(link: Link) -> Iterator[Requirement]:
 
 @rule("BLD-15")
 def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
-    """The first nvJitLink takes no archives."""
+    """The first nvJitLink accepts no archives."""
     if link.archived and link.certain and not link.offline:
         yield Requirement(at_least(floors.linker("archive-linker")), "an archive of objects")
 
 
 @rule("BLD-16")
 def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
-    """The inputs of a link agree on what a function returns and takes."""
+    """The inputs of a link agree on the result and parameters of a function."""
     known = [image.symbols for image, _ in link.images if image.symbols is not None]
     names = declared_otherwise(known) if link.certain else ()
     if names:

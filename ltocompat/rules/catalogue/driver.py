@@ -27,7 +27,7 @@ _FORM_OF_13 = 13
 def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
     """SASS runs on drivers from the floor of its toolkit's major release on.
 
-    SASS-07 speaks of what CUDA 13 writes and CUDA 12 does not.
+    SASS-07 is about code that only CUDA 13 writes.
     """
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         cuda = makers.writer(image)

@@ -35,7 +35,7 @@ def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
 
 @rule("FB-02")
 def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
-    """Linkers before 12.4 can't read what newer tools compress."""
+    """Linkers before 12.4 can't read code that newer tools compressed."""
     for image in image_helpers.linked(subject):
         floor = _unpacking_floor(image)
         if floor is None:
@@ -56,7 +56,7 @@ def _unpacking_floor(image: ImageSignature) -> str | None:
 
 @rule("FB-03")
 def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
-    """Which drivers read concatenated fatbin entries is not known below CUDA 13.4."""
+    """Below CUDA 13.4, it is unknown whether drivers read concatenated fatbin entries."""
     for image in image_helpers.loaded(subject):
         if image.concatenated:
             yield Requirement(
@@ -67,7 +67,7 @@ def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
 
 @rule("FB-04")
 def entry_without_options(subject: Subject) -> Iterator[Requirement]:
-    """Linkers read the options of PTX and LTO-IR, and crash where their entry has no place."""
+    """Linkers read the options of PTX and LTO-IR, and crash if the entry has no room for any."""
     for image in image_helpers.linked(subject):
         if image.lacks_options:
             yield Requirement(
@@ -77,7 +77,7 @@ def entry_without_options(subject: Subject) -> Iterator[Requirement]:
 
 @rule("FB-05")
 def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
-    """The first nvJitLink reads SASS that it copied or unpacked after it freed the copy."""
+    """The first nvJitLink reads copied or unpacked SASS after freeing it."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
         unpacked = image.in_fatbin and image.compression is Compression.LZ4
         if subject.offline or not (unpacked or subject.signature.needs_device_link):
@@ -91,7 +91,7 @@ def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
 
 @rule("FB-06")
 def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
-    """A linker takes nothing of a module for a target that others take some of it for."""
+    """A linker uses no image of a module for a target, unlike other linkers."""
     if not subject.found_by:
         return
     for image in subject.picked:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @rule("IMG-01")
 def image_contradicts_itself(subject: Subject) -> Iterator[Requirement]:
-    """Of an image that contradicts itself or can't be read, nothing is certain."""
+    """Nothing is certain about a contradictory or unreadable image."""
     linked = subject.route is Route.LINK and bool(subject.picked)  # so that a linker can be asked
     # Where nothing is picked, a header that lies may be the reason.
     for image in subject.picked or subject.signature.images:
@@ -53,7 +53,7 @@ def _architecture_of_older_compilers(image: ImageSignature) -> str | None:
 
 @rule("IMG-05")
 def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
-    """No verdict on a package rests on the images of its own tests."""
+    """The images of a package's own tests don't affect its verdicts."""
     groups = summary.test_groups
     if groups:
         number = sum(group.count for group in groups)
@@ -70,13 +70,13 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
 
 @rule("IMG-06")
 def bitcode_not_judged(shipped: Shipped) -> Iterator[Problem]:
-    """LLVM bitcode is compiled into code elsewhere, by compilers that nothing here names."""
+    """LLVM bitcode is compiled into code elsewhere, by unknown compilers."""
     yield from _of_bitcode(shipped.package.files)
 
 
 @rule("IMG-06")
 def bare_bitcode_not_judged(summary: ArtifactSummary) -> Iterator[Problem]:
-    """A file of its own says as much of itself as one in a package."""
+    """A separate file shows the same facts about itself as a file in a package."""
     if not summary.groups and not summary.skipped_count:
         yield from _of_bitcode([summary.path])
 
@@ -95,7 +95,7 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
 
 @rule("IMG-07")
 def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
-    """No verdict rests on NVIDIA's device runtime or on what a driver loads itself."""
+    """NVIDIA's device runtime and code that a driver loads itself don't affect verdicts."""
     kinds = (
         ("NVIDIA's device runtime", "device links use it for code that calls it", "device runtime"),
         ("a driver's own code", "the driver itself loads it", "code of a driver"),

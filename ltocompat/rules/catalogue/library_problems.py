@@ -39,7 +39,7 @@ _OR_TOOLKIT = ", or tell users to install a CUDA toolkit"
 
 
 def missing(shipped: Shipped) -> Iterator[Problem]:
-    """PKG-01: libraries that nothing in the metadata brings; one for each package to depend on."""
+    """PKG-01: libraries that no dependency installs; one problem for each missing dependency."""
     found = needed_libraries(shipped)
     seen = set()
     for library in found:
@@ -74,7 +74,7 @@ def _is_variant(library: NeededLibrary, found: Sequence[NeededLibrary]) -> bool:
 
 
 def of_one_cause(found: Sequence[Problem], shipped: Shipped) -> Iterator[Problem]:
-    """PKG-01: the libraries of which the metadata bring none at all as one, and all others."""
+    """PKG-01: one problem for all libraries without any dependency, and all other problems."""
     none = [problem for problem in found if problem.remedy.endswith(_OR_TOOLKIT)]
     yield from (problem for problem in found if len(none) < 2 or problem not in none)
     if len(none) < 2:
@@ -95,7 +95,7 @@ def of_one_cause(found: Sequence[Problem], shipped: Shipped) -> Iterator[Problem
 
 
 def opened(shipped: Shipped) -> Iterator[Problem]:
-    """PKG-01: libraries that are opened by name, if at all, and that nothing brings; one note.
+    """PKG-01: one note for libraries that may be opened by name and that no dependency installs.
 
     Programs try several majors one after the other, of which one is enough.
     """
@@ -154,7 +154,7 @@ def _missing(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Prob
 def not_brought(
     shipped: Shipped, hosts: Sequence[HostBinary], file: str
 ) -> tuple[Verdict, str, str]:
-    """Weigh a library that no metadata at hand bring.
+    """Judge a library that no known metadata install.
 
     Args:
         shipped: the package.
@@ -203,7 +203,7 @@ def _majors(file: str, shipped: Shipped) -> set[int]:
 
 
 def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
-    """Judge a library that no dependency brings, and none may bring.
+    """Judge a library that no dependency installs or may install.
 
     Returns:
         The verdict; the reason, with ``{}`` for the library; what to add to the remedy.
@@ -220,12 +220,12 @@ def brought_by_nothing(shipped: Shipped) -> tuple[Verdict, str, str]:
 
 
 def nothing_brings(shipped: Shipped) -> str:
-    """Say that a library is not there, as far as the package at hand can tell."""
+    """Return that a library is missing, as far as this package shows."""
     return "no installed package has" if shipped.in_environment else "no dependency installs"
 
 
 def are_beside_torch(hosts: Sequence[HostBinary]) -> bool:
-    """Return whether torch is loaded with each of these files, which need a library of its own."""
+    """Return whether torch is loaded with each of these files, which need torch's libraries."""
     return bool(hosts) and all(any(map(_OF_TORCH.fullmatch, host.needed)) for host in hosts)
 
 
@@ -297,7 +297,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
 
 
 def those_at_hand(shipped: Shipped) -> str:
-    """Say which versions of a dependency are looked at."""
+    """Return the versions of a dependency that are checked."""
     return "is installed" if shipped.in_environment else "the metadata allow"
 
 
@@ -311,9 +311,9 @@ def of_extra(extra: str | None, verdict: Verdict, shipped: Shipped) -> Verdict:
 
 
 def of_another_major(shipped: Shipped) -> Iterator[Problem]:
-    """PKG-04: dependencies on the right library, of which none brings the file that is asked for.
+    """PKG-04: dependencies on the right library that don't install the required file.
 
-    Of one that is opened, its name has to be the only one that is asked for.
+    An opened library counts only if no other name of it is opened.
     """
     found = needed_libraries(shipped)
     opened_too = opened_libraries(shipped)

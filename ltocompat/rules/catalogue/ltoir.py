@@ -44,7 +44,7 @@ _ACROSS_MAJORS = "or ship PTX or relocatable SASS with it: these link across maj
 
 @rule("LTO-01")
 def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
-    """LTO-IR needs a linker whose minor release is no older than its compiler's."""
+    """LTO-IR needs a linker whose minor release is at least its compiler's."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         releases = makers.ltoir_releases(image)
         yield Requirement(
@@ -106,7 +106,7 @@ def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
 
 @rule("LTO-02")
 def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
-    """LTO-IR and its linker are promised to go together within one major release only."""
+    """LTO-IR and its linker are promised to work together only within one major release."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         releases = makers.ltoir_releases(image)
         if not releases:
@@ -144,7 +144,7 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
 
 @rule("LTO-03")
 def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
-    """The first nvJitLinks take bare LTO-IR for any target, which nobody promises."""
+    """The first nvJitLinks accept bare LTO-IR for any target, without a promise."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         if image.arch is not None and image.arch.number > subject.gpu.arch.number:
             yield Requirement(
@@ -213,7 +213,7 @@ def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
 
 @rule("LTO-06")
 def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
-    """A link takes LTO-IR only with the option -lto."""
+    """A link accepts LTO-IR only with the option -lto."""
     for _ in image_helpers.linked(subject, ImageKind.LTOIR):
         yield Requirement(FixedVerdict(Verdict.OK, Component.OPTIONS), "LTO-IR")
 
@@ -228,7 +228,7 @@ def lto_option_without_ltoir(subject: Subject) -> Iterator[Requirement]:
 
 @rule("LTO-08")
 def partial_lto(link: Link) -> Iterator[Requirement]:
-    """Code without LTO-IR is linked beside LTO-IR, and not optimised with it."""
+    """Code without LTO-IR is linked with LTO-IR, but not optimised with it."""
     kinds = {image.kind for image, _ in link.images}
     if ImageKind.LTOIR not in kinds or len(kinds) == 1:
         return
@@ -276,7 +276,7 @@ def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
 
 @rule("LTO-10")
 def linker_of_clients(environment: Environment) -> Iterator[Problem]:
-    """cuda.core and numba-cuda take the nvJitLink that they find, of whatever major."""
+    """cuda.core and numba-cuda use the nvJitLink that they find, of any major."""
     found = ((wheel, client(wheel.name, wheel.version)) for wheel in environment.wheels)
     users = {f"{w.name} {w.version}": row for w, row in found if row and row.least_nvjitlink}
     if not users:
@@ -332,7 +332,7 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
 
 @rule("LTO-11")
 def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
-    """Device debugging and link-time optimisation don't go together."""
+    """Device debugging and link-time optimisation exclude each other."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         if image.debug:
             yield Requirement(Informational(), "LTO-IR with debug information")
@@ -350,7 +350,7 @@ _SAME_FOR_NVLINK = {
 
 @rule("LTO-12")
 def options_differ(link: Link) -> Iterator[Requirement]:
-    """LTO-IR of one link was compiled with other options."""
+    """LTO-IR images of one link were compiled with different options."""
     for differing in link.options:
         values = [value for value, _ in differing.values]
         listed = ", ".join("not given" if v is None else v or "given" for v in values)
@@ -428,7 +428,7 @@ def _left_over(signature: ModuleSignature) -> bool:
 
 @rule("LTO-18")
 def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
-    """Scrambled LTO-IR in the newest container may be of a release after those that are known."""
+    """Scrambled LTO-IR in the newest container may be of a release after all known ones."""
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         newest = makers.newest_maker(image)
         if newest is not None:

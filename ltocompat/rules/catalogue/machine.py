@@ -29,7 +29,7 @@ _BRAND = re.compile(r"(?:NVIDIA )?(Tesla|Quadro|GeForce|TITAN|GRID|NVS)\b", re.I
 
 @rule("ENV-01")
 def container_requires(environment: Environment) -> Iterator[Problem]:
-    """An image says by NVIDIA_REQUIRE_CUDA which drivers it takes."""
+    """NVIDIA_REQUIRE_CUDA of an image names the drivers that it accepts."""
     from ltocompat.targets.versions.container import DISABLE, TRUE, satisfied
 
     host = _container_host(environment)
@@ -85,7 +85,7 @@ def _container_host(environment: Environment) -> ContainerHost:
 
 @rule("ENV-02")
 def driver_of_two_releases(environment: Environment) -> Iterator[Problem]:
-    """nvidia-smi names the CUDA release of libcuda, not that of the kernel driver."""
+    """nvidia-smi names the CUDA release of libcuda, not of the kernel driver."""
     kernel, user = environment.kernel_driver, environment.user_driver
     beneath = driver_release.of_kernel(environment)
     # The driver of WSL2 is that of Windows, whose branches the table doesn't name.
@@ -146,7 +146,7 @@ def _toolkit_packages(kind: str, packages: tuple[InstalledPackage, ...]) -> dict
 
 @rule("ENV-04")
 def libcuda_is_a_stub(environment: Environment) -> Iterator[Problem]:
-    """The libcuda of a toolkit is there to be linked with, not to be run."""
+    """The libcuda of a toolkit is only for linking, not for running."""
     driver = environment.user_driver
     if driver is not None and driver.stub:
         yield Problem(
@@ -247,7 +247,7 @@ def nvrtc_builtins_of_another_minor(environment: Environment) -> Iterator[Proble
 
 @rule("ENV-08")
 def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
-    """The driver's own libcuda has to be of the kernel driver's version."""
+    """The driver's own libcuda must have the kernel driver's version."""
     kernel, user = environment.kernel_driver, environment.user_driver
     if user is None or user.stub or user.version is None or user.is_compat_package:
         return
@@ -306,7 +306,7 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
 
 @rule("ENV-10")
 def driver_branch_has_ended(environment: Environment) -> Iterator[Problem]:
-    """NVIDIA gives no updates to a driver branch behind its end; the tables' day decides."""
+    """NVIDIA doesn't update a driver branch after its end; the tables' date counts."""
     driver = environment.kernel_driver
     row = None if driver is None else branch_end(branch_of(driver.version))
     today = horizon.tables_end().date

@@ -48,7 +48,7 @@ def nvjitlink_symbol_missing(host: HostBinary) -> Iterator[Requirement]:
 
 @rule("NJL-01")
 def nvjitlink_symbol_missing_on_machine(library: Library) -> Iterator[Problem]:
-    """The first symbol that fails to bind, where it is a versioned one."""
+    """The first symbol that fails to bind, if it has a version."""
     name = linker_imports.lacking(library)
     version = linker_imports.version_of(name) if name else None
     if name is None or version is None or linker_imports.wants_ltoir(name):
@@ -88,7 +88,7 @@ def nvjitlink_hidden_from_library(library: Library) -> Iterator[Problem]:
 
 @rule("NJL-02")
 def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
-    """The sonames under which ways of loading get different releases."""
+    """The sonames for which loading methods find different releases."""
     picks = [pick for pick in environment.picks if pick.library == "nvJitLink" and pick.version]
     for name in sorted({pick.asked for pick in picks}):
         found = {pick.way: pick for pick in picks if pick.asked == name}
@@ -150,7 +150,7 @@ def _another_rule_speaks(resolved: Resolved, library: Library) -> bool:
 
 @rule("NJL-03")
 def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
-    """A file that asks for libnvJitLink.so.12 isn't served by libnvJitLink.so.13."""
+    """libnvJitLink.so.13 doesn't replace libnvJitLink.so.12 for a file that needs it."""
     for how in ("needed", "opened"):
         files = [*filter(library_major, linker_imports.sonames(host, how))]
         majors = sorted({library_major(file) or 0 for file in files})
@@ -171,7 +171,7 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
 
 @rule("NJL-03")
 def nvjitlink_of_another_major_on_machine(library: Library) -> Iterator[Problem]:
-    """No nvJitLink of the right name is found, and one of another major is there."""
+    """No nvJitLink with the right name is found, but one of another major exists."""
     others = sorted({nvjitlink.release.major for nvjitlink in library.environment.nvjitlinks})
     if library.nvjitlink is not None or not others:
         return
@@ -213,7 +213,7 @@ def _since(floor: Release, host: HostBinary, names: Iterable[str]) -> Iterator[R
 
 @rule("NJL-04")
 def nvjitlink_without_plain_names_on_machine(library: Library) -> Iterator[Problem]:
-    """The first symbol that fails to bind, where it has no version."""
+    """The first symbol that fails to bind, if it has no version."""
     name = linker_imports.lacking(library)
     if name and linker_imports.is_plain(name) and not linker_imports.wants_ltoir(name):
         floor = floors.linker("unversioned-symbols")
@@ -229,7 +229,7 @@ def nvjitlink_without_linked_ltoir(host: HostBinary) -> Iterator[Requirement]:
 
 @rule("NJL-05")
 def nvjitlink_without_linked_ltoir_on_machine(library: Library) -> Iterator[Problem]:
-    """The first symbol that fails to bind, where it is one that gives linked LTO-IR."""
+    """The first symbol that fails to bind, if it is a function for linked LTO-IR."""
     name = linker_imports.lacking(library)
     if name and linker_imports.wants_ltoir(name):
         remedy = f"install nvJitLink {floors.linker('linked-ltoir')} or newer"
@@ -258,7 +258,7 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
 
 @rule("NJL-07")
 def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
-    """A file takes an NVRTC of a newer major than every nvJitLink that it takes or holds."""
+    """A file uses an NVRTC of a newer major than every nvJitLink that it uses or contains."""
     compilers = linker_imports.majors(host, "libnvrtc")
     linkers = linker_imports.majors(host, NVJITLINK)
     if not compilers or not linkers or compilers[-1] < linkers[-1]:
@@ -294,7 +294,7 @@ _BUILTINS = re.compile(
 
 @rule("NJL-08")
 def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
-    """Who links to libnvrtc-builtins runs with one minor only."""
+    """A file that links to libnvrtc-builtins runs with only one minor."""
     for file, release in _needed_builtins(host):
         yield Requirement(
             nvrtc_of_minor(release),
@@ -306,7 +306,7 @@ def nvrtc_builtins_needed(host: HostBinary) -> Iterator[Requirement]:
 
 @rule("NJL-08")
 def nvrtc_builtins_needed_on_machine(library: Library) -> Iterator[Problem]:
-    """The builtins that the loader looks for in vain; those that it finds are a note."""
+    """The builtins that the loader doesn't find; found ones are a note."""
     for resolved in linker_imports.missing(library.resolved):
         if _BUILTINS.fullmatch(resolved.asked):
             name = linker_imports.short(resolved.needed_by or library.path)
@@ -338,7 +338,7 @@ def _needed_builtins(host: HostBinary) -> Iterator[tuple[str, Release]]:
 
 @rule("NJL-09")
 def nvjitlink_inside(host: HostBinary) -> Iterator[Requirement]:
-    """A static nvJitLink stays what it was when the file was built."""
+    """A static nvJitLink keeps the version that it had when the file was built."""
     for library in host.libraries:
         if library.name == NVJITLINK and library.how == "static":
             version = f" {library.version}" if library.version else " of an unknown version"

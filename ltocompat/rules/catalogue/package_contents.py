@@ -205,7 +205,7 @@ _ORIGIN = re.compile(r"\$(?:ORIGIN|\{ORIGIN\})/*")
 
 @rule("PKG-07")
 def runpath_misses_dependency(shipped: Shipped) -> Iterator[Problem]:
-    """A library doesn't look where the dependency that brings a library of CUDA puts it."""
+    """A library doesn't search the folder into which a dependency installs a CUDA library."""
     if shipped.package.kind is Kind.CONDA:
         yield from _runpath_misses_conda(shipped)
     if shipped.package.kind in (Kind.CONDA, Kind.DEBIAN, Kind.RPM):  # whose folders ld.so.cache has
@@ -391,7 +391,7 @@ def _kind_of_folder(folder: str, package: Package) -> str | None:
 
 @rule("PKG-08")
 def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
-    """Two packages bring the same libnvJitLink."""
+    """Two packages install the same libnvJitLink."""
     for package, other in combinations((shipped.package, *shipped.others), 2):
         files, others = _nvjitlink_copies(package), _nvjitlink_copies(other)
         for name in sorted(files.keys() & others.keys()):
@@ -443,7 +443,7 @@ _OF_DRIVER = re.compile(
 
 @rule("PKG-20")
 def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
-    """A wheel brings the driver's own library, which has to be that of the machine."""
+    """A wheel contains the driver's own library, which has to be the machine's."""
     files = shipped.package.files if shipped.package.kind is Kind.WHEEL else ()
     for file in shipped.budget.timed(files):
         folder, name = posixpath.split(file)
@@ -494,7 +494,7 @@ def _nvjitlink_copies(package: Package) -> dict[str, str]:
 
 @rule("PKG-13")
 def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
-    """The SASS of a package needs a newer driver than the CUDA major that it is for."""
+    """The SASS of a package needs a newer driver than its CUDA major."""
     package, promise = shipped.package, shipped.promise
     major, text = _declared_major(shipped)
     least = None if major is None else floors.major(major)

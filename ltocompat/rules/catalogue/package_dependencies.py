@@ -33,7 +33,7 @@ _IMPORTING = 12  # the major of CUDA whose cuSPARSE imports names of its nvJitLi
 
 @rule("NJL-06")
 def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]:
-    """The metadata of a package admits an nvJitLink that is too old for what is inside."""
+    """The metadata of a package admit an nvJitLink that is too old for the code inside."""
     need = need_of("nvjitlink", shipped)
     possible = None if need is None else need.possible
     found = [] if need is None or possible is None else [*_too_old(need, possible, shipped)]
@@ -133,7 +133,7 @@ def _asked(need: Need) -> tuple[str, ...]:
 
 @rule("PKG-01")
 def dependency_missing(shipped: Shipped | Installed) -> Iterator[Problem]:
-    """A package needs a library of CUDA, and its metadata leads to none."""
+    """A package needs a CUDA library that its metadata don't install."""
     found = [lack for need in needs_of(shipped) for lack in _missing_library(need, shipped)]
     found += library_problems.missing(shipped)
     yield from library_problems.of_one_cause(found, shipped)
@@ -176,7 +176,7 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
 
 @rule("PKG-02")
 def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
-    """A dependency on a library of CUDA admits a major whose library has another name."""
+    """A dependency on a CUDA library admits a major whose library has another name."""
     yield from library_problems.of_other_names(shipped)
     for need in needs_of(shipped):
         most = need.majors[-1]
@@ -197,7 +197,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
 
 @rule("PKG-03")
 def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
-    """A dependency on nvJitLink is pinned, so that nothing newer can be beside it."""
+    """A dependency on nvJitLink is pinned, so that no newer one can be installed."""
     need = need_of("nvjitlink", shipped)
     if need is None:
         return
@@ -213,7 +213,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
 
 @rule("PKG-04")
 def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Problem]:
-    """The metadata name a library of CUDA of another major than the libraries ask for."""
+    """The metadata name a CUDA library of a different major than the libraries need."""
     yield from library_problems.of_another_major(shipped)
     for need in needs_of(shipped):
         ways = ways_of(need.part, shipped)
@@ -234,7 +234,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
 
 @rule("PKG-21")
 def dependency_on_nothing(shipped: Shipped) -> Iterator[Problem]:
-    """A dependency is one of NVIDIA's empty packages, beside which stands one with the library."""
+    """A dependency is one of NVIDIA's empty packages, instead of the one with the library."""
     known = library_packages()
     always = {each.name for each in dependencies_always(shipped.package, shipped.budget)}
     for name, require in {each.name: each for each in shipped.package.requires}.items():

@@ -42,7 +42,7 @@ _OF_CUDA = ("nvidia-", "cuda-", "cupy", "libnv", "libcu")
 
 @rule("PKG-09")
 def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
-    """The architectures that a project promises are not all in its package."""
+    """A package doesn't have all architectures that its project promises."""
     promise = shipped.promise
     if promise is None:
         return
@@ -146,14 +146,14 @@ _MOST_PROBLEMS = 10
 
 @rule("PKG-11")
 def metadata_unread(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
-    """Metadata that can't be read leave the package's promises unjudged."""
+    """Unreadable metadata leave the package's promises unchecked."""
     for package in (shipped.package, *shipped.others):
         for problem in package.problems[:_MOST_PROBLEMS]:
             yield not_judged(package, problem)
 
 
 def not_judged(package: Package, problem: str) -> Problem:
-    """The finding that a problem leaves the promises of a package unjudged."""
+    """Return the finding that a problem leaves the promises of a package unchecked."""
     return Problem(
         Verdict.UNKNOWN,
         f"{problem}, so its promises are not checked",
@@ -164,7 +164,7 @@ def not_judged(package: Package, problem: str) -> Problem:
 
 @rule("PKG-12")
 def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
-    """A package that is given beside another is not one that its metadata admit."""
+    """A package that is given with another one is not admitted by the other's metadata."""
     given = {other.name: other for other in shipped.others}
     for package in (shipped.package, *shipped.others):
         for require in shipped.budget.timed(package.requires):
@@ -180,7 +180,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
 
 @rule("PKG-12")
 def installed_dependency_refused(shipped: Installed) -> Iterator[Problem]:
-    """Packages installed beside one are not those that its metadata ask for, or are not there."""
+    """Packages that a package's metadata require are missing or have other versions."""
     package, asked = shipped.package, shipped.asked
     there = {other.name: other for other in (*shipped.others, package)}
     always = dependencies_always(package, shipped.budget, asked.get(package.name, ()))
@@ -250,7 +250,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
 
 @rule("PKG-19")
 def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
-    """A container image says nothing of drivers, or keeps out some that load its code."""
+    """A container image has no condition on drivers, or refuses some that load its code."""
     floor, cuda = _floor(image.required), least_cuda(image.required, image.required.services)
     if floor is None or cuda is None or image.package.problems or image.package.on_windows:
         return
@@ -293,8 +293,8 @@ _LOCAL = ("/usr/local/lib", "/usr/local/lib64")
 def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
     """The loader finds a libcuda of the image where it should find the host's.
 
-    The engine tells of one with a driver's version that is in front of the host's. Installers
-    make links of all other names: under these a file is a copy.
+    The engine reports a libcuda with a driver's version in front of the host's. Installers make
+    links of all other names: under these a file is a copy.
     """
     for host in image.hosts:
         if host.place == image.in_front:
@@ -334,7 +334,7 @@ def _floor(required: Required) -> DriverVersion | None:
 
 @rule("PKG-15")
 def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
-    """A package's metadata admit GPUs that it has no code for."""
+    """A package's metadata admit GPUs for which it has no code."""
     package = shipped.package
     of_gpus = [declared for declared in package.declared if declared.gpus]
     services = shipped.required.services if of_gpus else ()
@@ -398,7 +398,7 @@ _BASE = re.compile(
 
 @rule("PKG-22")
 def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
-    """A library takes names of glibc's librt, which nothing that it needs brings."""
+    """A library imports names of glibc's librt without needing librt."""
     old = [platform for platform in shipped.package.platforms if _BEFORE_2_34.match(platform)]
     for host in shipped.budget.timed(shipped.hosts if old else (), slow=True):
         if host.unversioned and host.linked and _is_without_librt(host, shipped):

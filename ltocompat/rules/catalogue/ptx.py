@@ -140,7 +140,7 @@ def ptx_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | Non
 
 @rule("PTX-06")
 def ptx_only(subject: Subject) -> Iterator[Requirement]:
-    """Without SASS for a GPU the driver compiles PTX, when and if it can."""
+    """Without SASS for a GPU, the driver compiles PTX if it can."""
     for _ in image_helpers.loaded(subject, ImageKind.PTX):
         gpu = image_helpers.real(subject.gpu)
         yield Requirement(
@@ -157,7 +157,7 @@ _PTX_COMPILER = "libnvidia-ptxjitcompiler"
 
 @rule("PTX-07")
 def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
-    """SASS runs within its own generation; only PTX reaches those to come."""
+    """SASS runs within its own generation; only PTX works on future ones."""
     groups = artifact_code.loaded_groups(summary)
     sass = artifact_code.archs((group.signature for group in groups), ImageKind.SASS)
     by_driver = {ImageKind.PTX, ImageKind.TILEIR}  # what drivers compile
@@ -179,7 +179,7 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
 
 @rule("PTX-08")
 def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
-    """Where the driver may not or can't compile PTX, only SASS runs."""
+    """If the driver may not or can't compile PTX, only SASS runs."""
     value = environment.variable(_NO_PTX)
     if value not in (None, "", "0"):
         yield Problem(
@@ -202,7 +202,7 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
 
 @rule("PTX-09")
 def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
-    """The driver compiles PTX by itself: what it calls has to be in it, or provided."""
+    """The driver compiles PTX alone, so that it must contain all functions that it calls."""
     for image in image_helpers.loaded(subject, ImageKind.PTX):
         # Regions that a device link has used up are linked with each other.
         if image.prelinked or image.symbols is None:
@@ -226,7 +226,7 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
 
 @rule("PTX-10")
 def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
-    """No compiler takes a .target that the .version of the text doesn't have yet."""
+    """No compiler accepts a .target that the .version of the text doesn't have yet."""
     linked = subject.route is Route.LINK
     picked = image_helpers.linked if linked else image_helpers.loaded
     component = Component.LINKER if linked else Component.DRIVER
@@ -252,7 +252,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
 
 @rule("PTX-11")
 def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
-    """A linker that picks PTX by its number alone refuses what its suffix is not for."""
+    """A linker that picks PTX only by its number refuses PTX whose suffix excludes the target."""
     for image in image_helpers.linked(subject, ImageKind.PTX):
         if image.arch is None or compiles_to(image.arch, subject.gpu.arch):
             continue
@@ -266,7 +266,7 @@ def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
 
 @rule("PTX-12")
 def ptx_that_compilers_refuse(subject: Subject) -> Iterator[Requirement]:
-    """Form, not instructions: what the text says of itself, and how it is written."""
+    """Compilers refuse PTX text because of its form, not because of its instructions."""
     for image in subject.picked:
         for flaw in image.flaws:
             constraint = _flawed(flaw, subject)

@@ -71,7 +71,7 @@ def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | Non
 
 @rule("SASS-03")
 def sass_for_one_gpu_linked_for_others(subject: Subject) -> Iterator[Requirement]:
-    """Some linkers take SASS with suffix a for another target, against the documents."""
+    """Some linkers accept SASS with suffix a for another target, against the documents."""
     target = subject.gpu.arch
     for image in image_helpers.linked(subject, ImageKind.SASS):
         arch = image.arch
@@ -95,7 +95,7 @@ def _in_entry(image: ImageSignature) -> str:
 
 @rule("SASS-03")
 def sass_for_one_gpu_loaded_by_others(subject: Subject) -> Iterator[Requirement]:
-    """Entry headers decide what is picked, and some leave the suffix of their SASS out."""
+    """Entry headers decide the picked image, and some omit the suffix of their SASS."""
     gpu = subject.gpu.arch.number
     for image in image_helpers.loaded(subject, ImageKind.SASS):
         if image.arch is not None and image.entry_arch is not None and not runs(image.arch, gpu):
@@ -128,7 +128,7 @@ def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
 
 @rule("SASS-08")
 def relocatable_sass_loaded(subject: Subject) -> Iterator[Requirement]:
-    """A relocatable cubin loads, but what it leaves undefined is found missing later."""
+    """A relocatable cubin loads, but its undefined symbols fail later."""
     if subject.signature.registered:
         return
     for image in image_helpers.loaded(subject, ImageKind.SASS):
@@ -178,7 +178,7 @@ _DEFAULTS = {52: (11, 12), 75: (13,)}
 
 @rule("SASS-09")
 def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
-    """Without -arch, nvcc compiles for the oldest GPUs of its release alone."""
+    """Without -arch, nvcc compiles only for the oldest GPUs of its release."""
     groups = artifact_code.host_groups(summary)
     found = set(artifact_code.kinds(groups))
     signatures = [group.signature for group in groups]

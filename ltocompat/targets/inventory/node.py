@@ -21,11 +21,11 @@ _SHOWN = 60
 
 
 DRIVER = re.compile(r"[0-9]{3}\.[0-9]{1,4}(?:\.[0-9]{1,4})?")
-"""A driver as tools print it; where there is none they print a word."""
+"""A driver as tools print it; without a driver, they print a word."""
 
 
 UNTOLD = ("", "")
-"""A GPU of which nothing is told."""
+"""A GPU without name and capability."""
 
 
 class Node(Struct, frozen=True):

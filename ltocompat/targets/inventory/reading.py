@@ -46,7 +46,7 @@ _FORMS = (
     (("nodes",), kubernetes.shows_labels, kubernetes.read_labels),
     (("slurm", "nodes"), slurm.is_nodes, slurm.read_nodes),
 )
-"""Forms of text that tell of machines: the keys that ask for one, its mark, and its reader."""
+"""Forms of text about machines: the keys, the mark and the reader of each."""
 
 
 def described_targets(

@@ -72,7 +72,7 @@ def _host(view: ByteView, budget: Budget, tool: Tool) -> ObjectReader:
     spans = host.data_spans() if nvlink else ()
     titles = (at for span in spans for at in occurrences(view, budget, *span, _NVLINK))
     if nvlink and next(titles, None) is None:
-        raise Malformed("it is not an nvlink: it lacks the title 'Cuda linker'")
+        raise Malformed("it is not an nvlink: it has no title 'Cuda linker'")
     return host
 
 

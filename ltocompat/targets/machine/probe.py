@@ -53,7 +53,7 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
             raise  # it tells nothing of the machine, and a target would lack what is there
         except Exception as error:  # noqa: BLE001 - the files of a machine can be anything
             detail = next(iter(str(error).splitlines()), "") or type(error).__name__
-            problems.append(f"{what} can't be found out: {detail}")
+            problems.append(f"{what} can't be determined: {detail}")
             return default
 
     def all_of(what: str, read: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:

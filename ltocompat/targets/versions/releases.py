@@ -108,8 +108,8 @@ def _releases(part: str, word: str) -> tuple[Release, ...]:
     minors = tuple(minor for minor in known_releases(part) if minor.major == numbers[0])
     if not minors:
         raise UsageError(
-            f"no {TITLES[part]} of {word} is known; write its minor too, like {word.strip()}.0, or "
-            f"one of {_listed(part)}"
+            f"no {TITLES[part]} {word} is known; write a minor release such as {word.strip()}.0, "
+            f"or one of {_listed(part)}"
         )
     return minors
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 ENDLESS = re.compile(r"[0-9]{100}")
-"""Digits of which no version is made: Python refuses thousands, and packaging tries them late."""
+"""More digits than in any version: Python refuses thousands, and packaging checks late."""
 
 
 def requirement_of(text: str) -> Requirement:
