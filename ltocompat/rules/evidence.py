@@ -16,15 +16,15 @@ _FERMI = ("20", "21")
 
 @functools.cache
 def patterns() -> dict[str, str]:
-    """The patterns of values, and of what programs of other vendors say, by their names."""
+    """The patterns of values, and of other vendors' messages, by their names."""
     return {name: "|".join(parts) for name, parts in table("machine_patterns").items()}
 
 
 def evidence(text: str) -> dict[str, str]:
-    """Return what a text says of the machine, where it names a value once or always the same.
+    """Return the values of the machine in a text that it names once or always equally.
 
     Args:
-        text: in one line, with single blanks.
+        text: the text in one line, with single blanks.
 
     Returns:
         Of ``driver`` (550.54.14, or the branch 550), ``nvcc``, ``toolkit`` and ``torch`` (the CUDA
@@ -46,7 +46,7 @@ def evidence(text: str) -> dict[str, str]:
 def of_another_vendor(text: str) -> bool:
     """Return whether a text is of HIP, OpenCL, SYCL or Metal, and of nothing of NVIDIA's.
 
-    PyTorch for ROCm says "CUDA error" where it means HIP's.
+    PyTorch for ROCm says "CUDA error" for HIP errors.
     """
     names = ("surelyOther", "otherVendor", "nvidia")
     surely, other, nvidia = (places(patterns()[name], text) for name in names)

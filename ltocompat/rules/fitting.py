@@ -24,9 +24,9 @@ _ASIDE = re.compile(r"(?<!newer) \((?:[^()]|\([^()]*\))*\)")
 
 
 def fitting(template: str, match: Match) -> str:
-    """A fix with its values, without what the machine of the text rules out.
+    """Return a fix with its values, without parts that the machine of the text rules out.
 
-    Where nothing of it fits, sentences go first that say why, and what to do about it.
+    If no part fits, sentences about the reason and the fix come first.
     """
     values = fitting_values(match.values)
     match = replace(match, values=values)

@@ -12,7 +12,7 @@ from ltocompat.model.target import DriverVersion
 
 @functools.cache
 def driver(name: str) -> DriverVersion:
-    """A floor on drivers; a bare branch stands for its first production release."""
+    """Return a floor on drivers; a bare branch means its first production release."""
     numbers = version_numbers(facts.floor(name))
     return drivers.first_production(numbers[0]) if len(numbers) == 1 else DriverVersion(numbers)
 
@@ -25,16 +25,16 @@ def linker(name: str) -> Release:
 
 @functools.cache
 def major(number: int) -> DriverVersion | None:
-    """The minimum driver for code of a major release (minor-version compatibility)."""
+    """Return the minimum driver for code of a major release (minor-version compatibility)."""
     row = drivers.major_floor(number)
     return None if row is None else drivers.first_production(row.branch)
 
 
 @functools.cache
 def enough_for_major(number: int) -> DriverVersion | None:
-    """A driver that runs code of a major release which is older than the tables; None of others.
+    """Return a driver for code of a major release older than the tables; None for others.
 
-    Floors only rise, so that the floor of the oldest major that has one is enough.
+    Floors only rise, so the floor of the oldest known major is enough.
     """
     oldest = rows(drivers.MajorFloor)[0]
     return drivers.first_production(oldest.branch) if number < oldest.major else None

@@ -16,12 +16,12 @@ from ltocompat.rules.selection import SelectionFailure, family, same_arch
 
 
 def loaded(subject: Subject, *kinds: ImageKind) -> Iterator[ImageSignature]:
-    """The images of these kinds, or all, that the driver takes as they are."""
+    """Yield the images of these kinds, or all, that the driver loads without a link."""
     return _picked(subject, Route.LOAD, kinds)
 
 
 def linked(subject: Subject, *kinds: ImageKind) -> Iterator[ImageSignature]:
-    """The images of these kinds, or all, that a linker takes."""
+    """Yield the images of these kinds, or all, that a linker uses."""
     return _picked(subject, Route.LINK, kinds)
 
 
@@ -51,7 +51,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def links(image: ImageSignature, gpu: Gpu) -> bool:
-    """Return whether a linker takes an image for a GPU where nothing lies beside it."""
+    """Return whether a linker accepts an image for a GPU if it is alone."""
     alone = ModuleSignature((image,), registered=None)
     return pick_for_linkers_alike(alone, gpu.arch, None).missed is not SelectionFailure.NOT_FOR_GPU
 
@@ -59,7 +59,7 @@ def links(image: ImageSignature, gpu: Gpu) -> bool:
 def not_this_arch(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """The reason why code with suffix ``a`` is not for a GPU; None if it is, or lacks it.
 
-    A linker matches it with the whole name of its target, but for LTO-IR outside of fatbins.
+    A linker matches it with the whole name of its target, except for LTO-IR outside of fatbins.
     """
     arch = image.arch
     if arch is None or arch.suffix != "a":

@@ -29,18 +29,18 @@ _FIRST_LOOSE = 90
 def pick_for_linker(
     signature: ModuleSignature, target: SmArch, linker: Release | None, *, lto: bool = True
 ) -> Pick:
-    """Pick the image of a module that nvJitLink takes.
+    """Pick the image of a module that nvJitLink uses.
 
-    Of a fatbin: the LTO-IR entry for the highest architecture that is found for the target; without
-    one, the SASS or PTX for the highest, of both the SASS. Of equals see ``_chosen``. nvlink 13.0
-    to 13.5 picks alike. An image that stands alone is taken as it is. Without ``-lto`` LTO-IR comes
-    last, and is refused (measured with nvJitLink 13.0 and 13.5, nvlink 13.0).
+    From a fatbin, it is the LTO-IR entry for the highest architecture that fits the target; without
+    one, the SASS or PTX for the highest, and the SASS if there are both. For equal entries, see
+    ``_chosen``. nvlink 13.0 to 13.5 picks alike. A bare image is used unchanged. Without ``-lto``
+    LTO-IR comes last, and is refused (measured with nvJitLink 13.0 and 13.5, nvlink 13.0).
 
     Args:
         signature: the module.
-        target: of the link, with its suffix.
-        linker: release of the linker; None takes the newest rules.
-        lto: it is asked with ``-lto``.
+        target: the target of the link, with its suffix.
+        linker: release of the linker; None: the newest rules.
+        lto: True with ``-lto``.
     """
     traits = None if linker is None else traits_of(linker, lto=lto)
     return pick_for_linkers_alike(signature, target, traits)
@@ -49,7 +49,7 @@ def pick_for_linker(
 def pick_for_linkers_alike(
     signature: ModuleSignature, target: SmArch, linker: LinkerTraits | None
 ) -> Pick:
-    """Pick the image of a module that all releases with some traits take."""
+    """Pick the image of a module that all releases with some traits use."""
     linker = linker or newest_traits()
     if not signature.images:
         return Pick((), SelectionFailure.EMPTY)
@@ -65,7 +65,7 @@ def pick_for_linkers_alike(
 
 
 def releases_that_pick(signature: ModuleSignature, target: SmArch) -> tuple[Release, ...]:
-    """The releases of nvJitLink that have a target and pick something for it, oldest first."""
+    """Return nvJitLink releases that know a target and pick an image for it, oldest first."""
     return tuple(
         release
         for release in nvjitlink_minors()
@@ -207,9 +207,9 @@ def _alone(signature: ModuleSignature, target: SmArch, linker: LinkerTraits) -> 
 
 
 def fits_alone(kind: ImageKind, code: SmArch, target: SmArch, linker: LinkerTraits) -> bool:
-    """Return whether a linker takes an image for a target that it is given without an entry header.
+    """Return whether a linker accepts an image without an entry header for a target.
 
-    Of LTO-IR the number alone counts, if that; PTX is compiled as ``.target`` of PTX ISA says.
+    For LTO-IR, at most the number counts; PTX is compiled according to its ``.target``.
     """
     if kind is ImageKind.LTOIR:
         return not linker.checks_arch or code.number <= target.number
@@ -225,10 +225,10 @@ def fits_alone(kind: ImageKind, code: SmArch, target: SmArch, linker: LinkerTrai
 
 
 def passed_over_by_nvlink(image: ImageSignature, target: SmArch) -> bool:
-    """Return whether nvlink compiles PTX in a file of its own, and leaves out what it made.
+    """Return whether nvlink compiles PTX in a separate file, but leaves the result out.
 
-    Measured with nvlink 13.0 to 13.5 for 15 targets: before sm_90 its output lacks it, whatever the
-    text says and whatever else is linked, with exit status 0 and no word.
+    Measured with nvlink 13.0 to 13.5 for 15 targets: before sm_90, its output never has the code,
+    with exit status 0 and no message.
     """
     return image.kind is ImageKind.PTX and not image.in_fatbin and target.number < _FIRST_LOOSE
 

@@ -51,7 +51,7 @@ def exports(release: Release, name: str) -> bool:
 
 
 def lacking(library: Library) -> str | None:
-    """The first name, as the loader binds, that the nvJitLink which a library gets doesn't have."""
+    """Return the first name, in binding order, that the loaded nvJitLink doesn't have."""
     release = library.release
     if release is None:
         return None
@@ -60,7 +60,7 @@ def lacking(library: Library) -> str | None:
 
 
 def files_of(host: HostBinary, name: str, *how: str) -> tuple[str, ...]:
-    """The files of a library that a host file asks for in these ways (``needed`` ...)."""
+    """Return the files of a library that a host file needs in these ways (``needed`` ...)."""
     return tuple(
         library.file
         for library in host.libraries
@@ -69,7 +69,7 @@ def files_of(host: HostBinary, name: str, *how: str) -> tuple[str, ...]:
 
 
 def majors(host: HostBinary, name: str) -> tuple[int, ...]:
-    """The majors of a library that a host file holds (static), or else asks for, oldest first."""
+    """Return the majors of a library that a host file contains, else needs, oldest first."""
     static = [each for each in host.libraries if each.name == name and each.how == "static"]
     if static:
         return tuple(sorted({Release.parse(each.version).major for each in static if each.version}))
@@ -82,12 +82,12 @@ def majors_of(files: Iterable[str]) -> tuple[int, ...]:
 
 
 def sonames(host: HostBinary, *how: str) -> tuple[str, ...]:
-    """The file names of nvJitLink that a host file asks for in these ways."""
+    """Return the file names of nvJitLink that a host file needs in these ways."""
     return files_of(host, NVJITLINK, *how)
 
 
 def missing_symbol_text(host: HostBinary, name: str) -> str:
-    """The message of a linker or loader about a symbol that is missing."""
+    """Return the message of a linker or loader about a missing symbol."""
     if host.format != "ELF":
         return f"the specified procedure could not be found (error 127): {name}"
     if host.type == "object":
@@ -99,14 +99,14 @@ def missing_symbol_text(host: HostBinary, name: str) -> str:
 
 
 def missing_file_text(host: HostBinary, file: str) -> str:
-    """The message of a loader about a library that isn't there."""
+    """Return the message of a loader about a missing library."""
     if host.format != "ELF":
         return f"the specified module could not be found (error 126): {file}"
     return f"{file}: cannot open shared object file: No such file or directory"
 
 
 def missing(resolved: Iterable[Resolved]) -> list[Resolved]:
-    """The needed libraries that the loader doesn't find or can't read, as it meets them."""
+    """Return the needed libraries that the loader doesn't find or can't read, in its order."""
     return [
         library for library in resolved if library.loaded is None and library.needed_by is not None
     ]

@@ -19,21 +19,22 @@ _FORGOTTEN = frozenset({72, 101})
 
 
 class LinkerTraits(Struct, frozen=True, eq=False):
-    """Traits that several releases share; all else a rule asks of a linker by a constraint.
+    """Traits that several releases share; rules check everything else with constraints.
 
     Attributes:
         major: the major release.
         archs: the numbers of all architectures whose entries it finds.
-        passes_concatenated: it finds other entries beside a concatenated one.
-        sees_concatenated: it sees the images in concatenated entries.
-        checks_arch: it compares the architecture of bare LTO-IR with that of the target.
-        knows_family: it tells entries with suffix ``f`` from those without.
-        minds_suffix: an entry with a suffix is for the targets of the suffix only.
-        minds_suffix_of_sass: and so is a bare cubin.
-        joins_tegra: SASS of 8.x links for integrated and discrete GPUs alike.
-        links_upward: bare SASS links for later GPUs of its family, and sm_70 for sm_75.
-        links_all_for_family: it links every instruction of a family for a target with suffix ``f``.
-        lto: it is asked with ``-lto``, so that it takes LTO-IR before all else.
+        passes_concatenated: True if it finds other entries next to a concatenated one.
+        sees_concatenated: True if it sees the images in concatenated entries.
+        checks_arch: True if it compares the architecture of bare LTO-IR with the target.
+        knows_family: True if it distinguishes entries with and without suffix ``f``.
+        minds_suffix: True if an entry with a suffix is only for the targets of the suffix.
+        minds_suffix_of_sass: True if this also holds for a bare cubin.
+        joins_tegra: True if SASS of 8.x links for both integrated and discrete GPUs.
+        links_upward: True if bare SASS links for later GPUs of its family, and sm_70 for sm_75.
+        links_all_for_family: True if it links every instruction of a family for a target with
+            suffix ``f``.
+        lto: True with ``-lto``, so that it prefers LTO-IR.
     """
 
     major: int
@@ -50,7 +51,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
     lto: bool
 
     def seen_by(self, signature: ModuleSignature) -> LinkerTraits:
-        """Keep the traits that can matter to a module, which are equal for linkers alike to it."""
+        """Keep only the traits that affect a module, which are equal for equivalent linkers."""
         archs = [image.arch for image in signature.images if image.arch is not None]
         suffixed = any(arch.suffix for arch in archs)
         has_sass = any(image.kind is ImageKind.SASS for image in signature.images)
@@ -73,11 +74,11 @@ class LinkerTraits(Struct, frozen=True, eq=False):
 
 @functools.cache
 def traits_of(release: Release, *, lto: bool = True) -> LinkerTraits:
-    """The traits of a release of nvJitLink or nvlink; the same value for releases alike.
+    """Return the traits of a release of nvJitLink or nvlink; equal releases have the same value.
 
     Args:
-        release: of the linker.
-        lto: whether it is asked with ``-lto``.
+        release: the release of the linker.
+        lto: True with ``-lto``.
     """
     came = frozenset(sm.number for sm in gpus.sms() if sm.first_toolkit <= release)
     minds_suffix = release >= floors.linker("suffix-entry-linker")
@@ -100,7 +101,7 @@ def traits_of(release: Release, *, lto: bool = True) -> LinkerTraits:
 
 @functools.cache
 def newest_traits() -> LinkerTraits:
-    """Those of the newest release that is known, whose rules a linker that isn't named goes by."""
+    """Return the traits of the newest known release, which stand for an unnamed linker."""
     return traits_of(nvjitlink_minors()[-1])
 
 

@@ -29,18 +29,18 @@ _ANY = ("",)
 
 @functools.lru_cache(maxsize=4)
 def small(text: str) -> str:
-    """Return a text in small letters, as many as it has."""
+    """Return a text in lower case with the same length."""
     return text.replace("İ", "I").lower()  # whose small letter is two
 
 
 @functools.cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern whose classes of letters are those of ASCII."""
+    """Return a pattern whose character classes are ASCII only."""
     return re.compile(pattern, re.ASCII)
 
 
 def places(pattern: str, text: str, *part: int) -> Iterator[re.Match[str]]:
-    """Return the matches of a pattern in a text, or from one place of it to another."""
+    """Yield the matches of a pattern in a text or a part of it."""
     likely = likely_in(text, pattern)
     return likely.finditer(text, *part) if likely else iter(())
 
@@ -63,12 +63,12 @@ def likely_in(text: str, pattern: str) -> re.Pattern[str] | None:
 
 
 def literals(pattern: str) -> Iterator[str]:
-    """Yield strings in small letters of which each match of a pattern has one: the empty, any."""
+    """Yield lower-case strings of which each match of a pattern has one; the empty one: any."""
     return chain.from_iterable(_rarest(needs) for _, needs in _parted(pattern)[1])
 
 
 class Index:
-    """Fixed strings, and the numbers of those who look at a text that has one of them."""
+    """Fixed strings, each with the numbers of the rows that need it."""
 
     def __init__(self, strings: Iterable[Iterable[str]]) -> None:
         edges = ((s.lower() if s[2:] else "", s, of) for of, own in enumerate(strings) for s in own)

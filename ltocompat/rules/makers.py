@@ -16,20 +16,20 @@ _WRITTEN_BY_12 = 100
 
 
 def ltoir_releases(image: ImageSignature) -> tuple[Release, ...]:
-    """The releases that can have made LTO-IR, oldest first; empty outside of the tables."""
+    """Return the possible releases of LTO-IR, oldest first; empty outside of the tables."""
     return image.made_by[0].releases if image.made_by else ()
 
 
 def above(image: ImageSignature) -> Release | None:
-    """The newest release that LTO-IR is newer than, where no release is known to have made it."""
+    """Return the newest release older than LTO-IR, if no known release can have made it."""
     found = _ABOVE.match(image.made_by[0].version or "") if image.made_by else None
     return None if found is None else Release.parse(found[1])
 
 
 def newest_maker(image: ImageSignature) -> Release | None:
-    """The newest release of our tables, where one after it may have made LTO-IR that it can make.
+    """Return our newest release, if both it and a later one may have made LTO-IR.
 
-    A release has often kept the container of the one before, and scrambled LTO-IR shows no more.
+    Releases often keep the container of the one before, and scrambled LTO-IR shows only that.
     """
     by_container = image.ltoir is not None and image.ltoir.nvvm_ir is None
     newest = max(facts.ltoir_releases().values())
@@ -37,7 +37,7 @@ def newest_maker(image: ImageSignature) -> Release | None:
 
 
 def writer(image: ImageSignature) -> Release | None:
-    """The newest release whose tool wrote a cubin; None when nothing tells."""
+    """Return the newest release whose tool wrote a cubin; None if unknown."""
     return max((release for maker in image.made_by for release in maker.releases), default=None)
 
 
@@ -48,12 +48,12 @@ def only_cuda_13_writes(image: ImageSignature) -> bool:
 
 
 def evidence(image: ImageSignature) -> str:
-    """The bytes that say who made an image."""
+    """Return the bytes that show the producer of an image."""
     return "; ".join(dict.fromkeys(maker.evidence for maker in image.made_by)) or "nothing"
 
 
 def describe(image: ImageSignature) -> str:
-    """An image and its maker, as the start of a sentence: ``LTO-IR made by 12.9``."""
+    """Return an image and its maker, as the start of a sentence: ``LTO-IR made by 12.9``."""
     kind = "LTO-IR" if image.kind is ImageKind.LTOIR else str(image.kind).upper()
     if not image.made_by:
         return kind
@@ -73,9 +73,9 @@ def one_of(releases: tuple[Release, ...]) -> str:
 
 
 def nvjitlink_for(release: Release) -> str:
-    """The package that NVIDIA promises to link code of a release: ``nvidia-nvjitlink>=13.3,<14``.
+    """Return the package that surely links code of a release: ``nvidia-nvjitlink>=13.3,<14``.
 
-    The packages of CUDA 12 carry a suffix, those of later majors none.
+    The packages of CUDA 12 have a suffix, packages of later majors don't.
     """
     suffix = "-cu12" if release.major <= FIRST_NVJITLINK.major else ""
     return f"nvidia-nvjitlink{suffix}>={release},<{release.major + 1}"

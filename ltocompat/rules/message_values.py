@@ -41,19 +41,19 @@ _LONGEST_PATH = 48  # characters of a file with its folders
 
 
 def values_known() -> dict[str, Any]:
-    """What small tables know of values, by the kind of value."""
+    """Facts from small tables about values, by the kind of value."""
     return prose.table("values")
 
 
 def derived(values: Mapping[str, str]) -> dict[str, str]:
-    """The values of a message, with what the tables know of each.
+    """Return the values of a message, with the facts of the tables about each.
 
     Args:
-        values: by the names of the pattern's groups; a name with ``_`` at its end is an
+        values: the values by the names of the pattern's groups; a name with ``_`` at its end is an
             alternative of the name without.
 
     Returns:
-        The same, and for example ``ptx_cuda`` and ``ptx_branch`` of ``ptx``.
+        The values, and for example ``ptx_cuda`` and ``ptx_branch`` for ``ptx``.
     """
     found = {name.rstrip("_"): value.rstrip(".") for name, value in values.items()}
     if "cc" in found:
@@ -101,7 +101,7 @@ def _of_driver_cuda(values: dict[str, str]) -> dict[str, str]:
 
 
 def fitting_values(values: Mapping[str, str]) -> Mapping[str, str]:
-    """The same values: no CUDA that dropped the GPU, no index without wheels for the Python."""
+    """Return the values without a CUDA that dropped the GPU or has no wheels for the Python."""
     last = _release(values, "gpu_sm_last", "99.9")
     newest = Release.parse(values_known()["last_index"].get(values.get("python"), "99.9"))
     newest = min(newest, last, LAST_OF_OLD) if "gpu_sm_last" in values else newest
@@ -313,7 +313,7 @@ def _no_driver(values: Mapping[str, str]) -> bool:
 
 
 def needed_branch(cuda: str) -> int:
-    """The oldest branch with drivers that run programs of a CUDA release; 0 if none is known."""
+    """Return the oldest branch whose drivers run programs of a CUDA release; 0 if none is known."""
     floor = major_floor(Release.parse(cuda).major)
     return floor.branch if floor else int(_branch(Release.parse(cuda)) or 0)
 
@@ -359,14 +359,15 @@ NEVER: Unfit = frozenset[str]().__contains__
 
 
 def filled(template: str, values: Mapping[str, str], alien: str = "", unfit: Unfit = NEVER) -> str:
-    """A sentence with its values, in which braces of a value stay what they are.
+    """Return a sentence with its values; braces inside values stay unchanged.
 
     Args:
-        template: its parts in ``[[ | ]]`` are alternatives, of which the first stands whose values
-            are known and of which something is left.
-        values: by their names.
-        alien: a pattern of what is told to readers of other ecosystems, of which nothing stays.
-        unfit: tells of a part that it asks for what the reader can't have; nothing stays of it.
+        template: the sentence; of the alternatives in ``[[ | ]]``, the first non-empty one with
+            known values is used.
+        values: the values by name.
+        alien: a pattern of parts for other ecosystems, which are left out.
+        unfit: returns whether a part requires something that the reader can't have; such parts are
+            left out.
     """
 
     def is_alien(part: str) -> object:

@@ -28,23 +28,23 @@ _LONGEST_PATH = 300
 
 
 class Message(Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the table: a text, and what it means.
+    """A row of the table: a text, and its meaning.
 
     Attributes:
-        name: of the cause.
-        rule: ID of the rule that judges it.
-        find: one of these must be in the text.
-        pattern: of the text, with single blanks; its groups are values.
-        cause: why it happens, with the values; of the parts in ``[[ | ]]`` the first whose values
-            are known stands, or none.
-        fix: what to do about it.
+        name: the name of the cause.
+        rule: ID of the rule of the message.
+        find: strings, one of which must be in the text.
+        pattern: the pattern of the text, with single blanks; its groups are values.
+        cause: the cause, with the values; of the alternatives in ``[[ | ]]``, the first with known
+            values is used, or none.
+        fix: the fix.
         check: a command that shows the cause.
-        source: where the text was seen.
+        source: the source of the text.
         also: IDs of other rules with the same text.
         beside: a pattern that has to be in the text, too.
         unless: a pattern that must not be in the text.
         when: a condition on the values.
-        reach: how many characters around those strings can belong to it.
+        reach: number of characters around these strings that can belong to it.
     """
 
     name: str
@@ -67,10 +67,10 @@ class Match(Struct, frozen=True):
 
     Attributes:
         message: its row.
-        line: the line of the text that it begins on, as it stands there, without blanks around it.
+        line: the line of the text on which it begins, without blanks around it.
         found: the part of the text that is the message, with single blanks.
-        values: what it says, with what the tables make of it.
-        alien: a pattern of what no sentence may say to its readers.
+        values: its values, with values from the tables.
+        alien: a pattern of sentences that are of no use to its readers.
         forms: patterns of commands, and how its readers type them.
     """
 
@@ -82,7 +82,7 @@ class Match(Struct, frozen=True):
     forms: Sequence[tuple[str, str]] = ()
 
     def told(self, template: str, unfit: Unfit = NEVER) -> str:
-        """A sentence with the values, and its commands as the reader of the text types them."""
+        """Return a sentence with the values, and its commands as the reader types them."""
         sentence = filled(template, self.values, self.alien, unfit)
         for pattern, words in self.forms:
             sentence = compiled(pattern).sub(words, sentence)
@@ -90,7 +90,7 @@ class Match(Struct, frozen=True):
 
 
 def messages() -> tuple[Message, ...]:
-    """All rows, in the order in which they count."""
+    """Return all rows in order of priority."""
     return tuple(map(_message, range(len(rows("messages")))))
 
 
@@ -100,12 +100,12 @@ def _message(number: int) -> Message:
 
 
 def matches(text: str, machine: Mapping[str, str] = MappingProxyType({})) -> Iterator[Match]:
-    """Causes that a text names, the one that decides first; each once.
+    """Yield the causes in a text, the decisive one first; each once.
 
     Args:
-        text: a log, or a part of one, as it was copied.
-        machine: what is known of the machine beside it, by the names of ``evidence``; the text
-            goes first.
+        text: a log, or a part of one, as copied.
+        machine: other facts about the machine, by the names of ``evidence``; the text takes
+            precedence.
     """
     paste = Paste(text)
     # A word in another case is the same word, but a sure text goes first.
@@ -206,7 +206,7 @@ def _first_that_holds(
 
 @functools.cache
 def pattern_of(text: str, flags: int = 0) -> str:
-    """The pattern of a row, with its numbers as programs print error codes."""
+    """Return the pattern of a row, with its numbers in the forms of printed error codes."""
     return ("(?i)" if flags else "") + _NUMBERS.sub(_error_code, text)
 
 

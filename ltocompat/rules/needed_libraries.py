@@ -43,17 +43,17 @@ _STEM = re.compile(r"(?:64)?_[\d._]+\.dll|\.so[\d.]*", re.IGNORECASE)
 
 
 class NeededLibrary(Struct, frozen=True):
-    """A library of CUDA that loaders look for outside of the package.
+    """A CUDA library that loaders search outside of the package.
 
     Attributes:
-        file: its file name, as it is needed: ``libcublas.so.12``.
+        file: the needed file name: ``libcublas.so.12``.
         hosts: the libraries and programs that need it.
-        packages: the packages of NVIDIA's that bring it, by name and major version.
-        leads: the ways from the package's metadata to one that brings it.
-        leads_to_others: the ways that only lead to other versions of these packages, or to those
-            for another major of CUDA, whose files have other names.
-        to_install: what an environment lacks that the metadata ask for: ``nvidia-cublas>=13,<14``;
-            empty for nothing.
+        packages: NVIDIA's packages that install it, by name and major version.
+        leads: the dependency chains to a package that installs it.
+        leads_to_others: the chains that only lead to other versions of these packages, or to
+            packages for another CUDA major, whose files have other names.
+        to_install: the missing packages of an environment that the metadata require:
+            ``nvidia-cublas>=13,<14``; empty for nothing.
     """
 
     file: str
@@ -65,7 +65,7 @@ class NeededLibrary(Struct, frozen=True):
 
     @property
     def always(self) -> bool:
-        """Return whether it comes without any extra."""
+        """Return whether it is installed without any extra."""
         return any(lead.extra is None for lead in self.leads)
 
     @property
@@ -85,16 +85,16 @@ class NeededLibrary(Struct, frozen=True):
 
 
 def stem_of(file: str) -> str:
-    """The name of a library without a version: ``libcublas``."""
+    """Return the name of a library without a version: ``libcublas``."""
     return _STEM.sub("", file)
 
 
 def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[NeededLibrary, ...]:
-    """The libraries that those of a package need and the package doesn't bring.
+    """Return the libraries that a package's libraries need and the package doesn't contain.
 
     Args:
         shipped: the package.
-        compilers: nvJitLink and NVRTC, too, of which other rules know which release it has to be.
+        compilers: True to include nvJitLink and NVRTC, for whose release there are other rules.
     """
     return _looked_for(
         shipped,
@@ -108,7 +108,7 @@ def needed_libraries(shipped: Shipped, *, compilers: bool = False) -> tuple[Need
 
 
 def opened_libraries(shipped: Shipped) -> tuple[NeededLibrary, ...]:
-    """The libraries that they open by a name in their data; without nvJitLink and NVRTC."""
+    """Return the libraries that they open by a name in their data, without nvJitLink and NVRTC."""
     return _looked_for(
         shipped,
         {
@@ -171,7 +171,7 @@ def _brings(lead: Lead, file: str) -> bool:
 
 
 def admitted(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
-    """The majors of a package that a way to it admits, on the system that a file is for."""
+    """Return the majors of a package that a dependency chain admits, on the system of a file."""
     from packaging.specifiers import SpecifierSet
 
     windows = file.lower().endswith(".dll")
@@ -185,16 +185,16 @@ def admitted(lead: Lead, file: str) -> tuple[LibraryPackage, ...]:
 
 
 def folders(library: NeededLibrary, budget: Budget) -> frozenset[str]:
-    """The folders into which pip may put a library, relative to site-packages."""
+    """Return the folders into which pip may put a library, relative to site-packages."""
     leading = budget.timed(library.leads, slow=True)
     rows = [row for lead in leading for row in admitted(lead, library.file)]
     return frozenset(folder for row in rows for folder in folders_of(row, library.file))
 
 
 def other_majors(lead: Lead, file: str) -> list[int]:
-    """The majors that a way admits besides, published or not, whose file has another name.
+    """Return other majors that a chain admits, published or not, whose file has another name.
 
-    Packages without -cu12 or the like in their names change their file names with CUDA's major.
+    Packages without a suffix such as -cu12 change their file names with the CUDA major.
     """
     from packaging.specifiers import SpecifierSet
 
@@ -221,9 +221,9 @@ def _admits(specifier: SpecifierSet, row: LibraryPackage) -> bool:
 
 
 def newest_torch(shipped: Shipped) -> TorchWheel | None:
-    """The versions up to the newest known torch that a package admits; None if not known.
+    """Return the versions up to the newest known torch that a package admits; None if unknown.
 
-    It is the one that pip takes where nothing else asks for torch, and none is given beside it.
+    pip installs this torch if nothing else requires torch, and none is given.
     """
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
@@ -242,7 +242,7 @@ def newest_torch(shipped: Shipped) -> TorchWheel | None:
 
 
 def named_versions(specifier: SpecifierSet) -> Iterator[Version]:
-    """The versions that a specifier compares with; ``===`` takes any text, which may be none."""
+    """Yield the versions in a specifier; ``===`` accepts any text, even invalid versions."""
     from packaging.version import InvalidVersion, Version
 
     for each in specifier:
@@ -251,12 +251,12 @@ def named_versions(specifier: SpecifierSet) -> Iterator[Version]:
 
 
 def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...]:
-    """The requirements of which one brings a library: ``nvidia-cudnn-cu12>=9,<10``.
+    """Return the requirements, one of which installs a library: ``nvidia-cudnn-cu12>=9,<10``.
 
     Args:
         library: the library.
-        majors: those of CUDA that the package is for, as far as anything says so; without any of
-            these, the requirements for every major are given.
+        majors: the CUDA majors of the package, as far as known; if none is known, return the
+            requirements for every major.
     """
     rows = [row for row in library.packages if not _OF_JIT.search(row.name)] or library.packages
     right = [row for row in rows if cuda_major(row.name) in majors] or rows
@@ -264,12 +264,12 @@ def to_require(library: NeededLibrary, majors: frozenset[int]) -> tuple[str, ...
 
 
 def cuda_major(package: str) -> int:
-    """The major of CUDA that a package of NVIDIA's is for."""
+    """Return the CUDA major of an NVIDIA package."""
     return suffix_major(package) or LAST_WITH_SUFFIX + 1
 
 
 def to_depend_on(library: NeededLibrary) -> str:
-    """The line of conda for a library: ``libcublas >=12,<13``."""
+    """Return the conda line for a library: ``libcublas >=12,<13``."""
     row = library.packages[0]
     name = next(conda for conda, pypi in conda_libraries().items() if pypi == family(row.name))
     return f"{name} {_range(row)}"

@@ -16,13 +16,13 @@ WAYS = (PATHFINDER, LDSO)
 
 
 class Found(Struct, frozen=True):
-    """A library that a way of loading finds.
+    """A library that a loading method finds.
 
     Attributes:
         release: its minor release.
         version: ``12.4.127`` or ``12.4``.
-        path: the file, behind all links.
-        by: the way, and its rule: ``cuda-pathfinder (site-packages)``.
+        path: the file, after all links are followed.
+        by: the loading method and its rule: ``cuda-pathfinder (site-packages)``.
     """
 
     release: Release
@@ -32,7 +32,7 @@ class Found(Struct, frozen=True):
 
 
 def every(environment: Environment, library: str, way: str) -> list[Found]:
-    """The copies of a library that a way finds, in the order in which it asks."""
+    """Return the copies of a library that a loading method finds, in its order."""
     return [
         Found(Release.parse(pick.version), pick.version, pick.real, f"{way} ({pick.found_by})")
         for pick in environment.picked(library, way)

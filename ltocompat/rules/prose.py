@@ -31,7 +31,7 @@ class Row(Struct, frozen=True):
 
     @property
     def head(self) -> str:
-        """The name in its brackets: the ID of a rule, or the array that it is a row of."""
+        """The name in its brackets: the ID of a rule, or the name of its array."""
         return self.text.partition(b"\n")[0].strip(b"[]").decode()
 
     def line(self, key: str) -> Any:  # noqa: ANN401 - the caller knows the table
@@ -48,13 +48,13 @@ class Row(Struct, frozen=True):
 
 @functools.cache
 def rows(*names: str) -> tuple[Row, ...]:
-    """The rows of a table, ``clients`` or ``prose``, ``ptx``."""
+    """Return the rows of a table, ``clients`` or ``prose``, ``ptx``."""
     return tuple(map(Row, (b"\n\n" + _file(*names)).split(b"\n\n[")[1:]))
 
 
 @functools.cache
 def table(name: str) -> dict[str, Any]:
-    """The values of a table that is needed as a whole."""
+    """Return the values of a table that is needed as a whole."""
     return tomllib.loads(_file(name).decode())
 
 
@@ -66,13 +66,13 @@ def _file(*names: str) -> bytes:
 
 
 class BuiltRule(Prose, frozen=True):
-    """The prose of a rule that is built, and what its findings say that name no values.
+    """The prose of an implemented rule, and the texts of its findings without values.
 
     Attributes:
-        finding_consequence: what happens where a requirement is not met, as the end of a sentence.
-        finding_doubt: the same where that is unknown.
-        finding_evidence: the evidence within a sentence.
-        finding_remedy: the remedy within one, which no table has.
+        finding_consequence: the consequence if a requirement is not met, as the end of a sentence.
+        finding_doubt: the consequence if the verdict is unknown.
+        finding_evidence: the evidence inside a sentence.
+        finding_remedy: the remedy inside a sentence, which no table has.
     """
 
     finding_consequence: str = ""
@@ -83,18 +83,18 @@ class BuiltRule(Prose, frozen=True):
 
 @functools.cache
 def topic_rows() -> dict[str, Row]:
-    """The rows of topics, by each of their names: in small letters, with a space for any dash."""
+    """Return the rows of topics by each of their names, in lower case with spaces for dashes."""
     table = rows("prose", "topics")
     return {topic_name(word): row for row in table for word in (row.head, *row.line("called"))}
 
 
 def topic_name(text: str) -> str:
-    """Return a text as topics are called: ``-dlto`` is ``dlto``."""
+    """Return a text in the form of topic names: ``-dlto`` is ``dlto``."""
     return re.sub(r"[\s_-]+", " ", text.lower()).strip()
 
 
 def rules() -> tuple[BuiltRule, ...]:
-    """Every rule that is built, in the order of the catalogue."""
+    """Return every implemented rule, in the order of the catalogue."""
     return tuple(map(rule_prose, _built()))
 
 
@@ -104,7 +104,7 @@ def _built() -> dict[str, Row]:
 
 
 def rule_ids(*, built: bool = False) -> tuple[str, ...]:
-    """The IDs of all rules, then of those that are not built, without reading what they say."""
+    """Return the IDs of all implemented rules, then of others, without reading their prose."""
     left_out = () if built else rows("prose", "left_out")
     return (*_built(), *(row.head for row in left_out))
 
@@ -127,6 +127,6 @@ def rule_prose(rule_id: str) -> BuiltRule:
 
 @functools.cache
 def rules_left_out() -> dict[str, Prose]:
-    """The rules that are not built, by ID, each with the reason as its statement."""
+    """Return the rules that are not implemented, by ID, each with the reason as its statement."""
     table = {row.head: row.values() for row in rows("prose", "left_out")}
     return {id_: Prose(id_, of["title"], " ".join(of["why"].split())) for id_, of in table.items()}

@@ -24,7 +24,7 @@ from ltocompat.rules.selection import SelectionFailure
 
 
 class Component(enum.StrEnum):
-    """The part of a target that a requirement is about."""
+    """The part of a target with a requirement."""
 
     DRIVER = "driver"  # the user-mode driver: that of cuda-compat where one is in front
     KERNEL = "kernel driver"
@@ -59,19 +59,20 @@ class _AbstractStruct(ABCMeta, StructMeta):
 class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
     """A condition on the value of a component; ``str`` gives it as ``>= 550.54.14``.
 
-    ``check`` asks ``judge``; what ``require`` prints follows from its answers on known versions.
+    ``check`` calls ``judge``; ``require`` derives its answer from the verdicts on known versions.
 
     Attributes:
-        of_gpu: it is about the GPU, so that it holds in that GPU's row of ``require`` only.
-        ignores_concatenated: a driver that fails it reads on as if concatenated entries were not
-            there.
+        of_gpu: True if it is about the GPU, so that it holds only in that GPU's row of ``require``.
+        ignores_concatenated: True if a driver that fails it ignores concatenated entries.
         names_compiler: True if the requirement depends on the release that compiled the code.
-        weighs_values: a value can change the verdict, so that sentences name what it has to be.
-        driver_may_link: what every nvJitLink refuses may be linked by a driver.
-        trial_decides: a trial link would replace what is unknown, or noted, by a certain verdict.
-        promised: NVIDIA promises that code works which such a link accepts.
-        nondeterministic: as ``Finding.nondeterministic`` says.
-        warns: a note of it is worth a warning.
+        weighs_values: True if a value can change the verdict, so that sentences name the required
+            value.
+        driver_may_link: True if a driver may link code that every nvJitLink refuses.
+        trial_decides: True if a trial link would replace an unknown verdict or a note by a certain
+            verdict.
+        promised: True if NVIDIA promises that code works if such a link accepts it.
+        nondeterministic: see ``Finding.nondeterministic``.
+        warns: True if its notes are warnings.
     """
 
     weighs_values: ClassVar[bool] = True
@@ -98,7 +99,7 @@ class Constraint(Struct, metaclass=_AbstractStruct, frozen=True, kw_only=True):
         """Judge a known value on the component."""
 
     def noted(self, _: Any, /) -> bool:  # noqa: ANN401 - as above
-        """Return whether a value that is ``ok`` is worth a note all the same."""
+        """Return whether an ``ok`` value gets a note."""
         return False
 
 
@@ -107,7 +108,7 @@ class CompatUse(Struct, frozen=True):
 
     Attributes:
         package: the package in front, by its CUDA release.
-        kernel: the kernel driver beneath; None when it is not known.
+        kernel: the kernel driver behind it; None if unknown.
         gpu: the GPU.
         system: ``linux``, ``windows`` or ``wsl2``.
     """
@@ -123,18 +124,18 @@ class CompatUse(Struct, frozen=True):
 
 
 class Requirement(Struct, frozen=True, cache_hash=True):
-    """A demand of an image on one part of its target.
+    """A requirement of an image on one part of its target.
 
     Attributes:
-        constraint: what that part has to be.
-        subject: what asks, as the start of a sentence: ``PTX 9.2``.
-        consequence: what happens otherwise, as the end of one; this and what follows are empty if
-            the table of prose says them.
-        remedy: what to do then.
+        constraint: the condition on that part.
+        subject: the code with the requirement, as the start of a sentence: ``PTX 9.2``.
+        consequence: the consequence if it is not met, as the end of a sentence; this and the
+            following attributes are empty if the prose has them.
+        remedy: the fix.
         evidence: the bytes that prove it.
-        doubt: what to say instead of the consequence where the verdict is unknown.
-        short: the consequence in a few words, where a headline has no room for all of it.
-        rule: ID of the rule that says so, which its family writes.
+        doubt: the text instead of the consequence if the verdict is unknown.
+        short: the consequence in a few words, for headlines.
+        rule: ID of the rule, which its family sets.
     """
 
     constraint: Constraint
@@ -148,16 +149,16 @@ class Requirement(Struct, frozen=True, cache_hash=True):
 
     @property
     def component(self) -> Component:
-        """The part of a target that it is about."""
+        """The part of the target."""
         return self.constraint.component
 
     def text(self, name: str) -> str:
-        """One of its texts, ``remedy``; where it has none, that of its rule's prose."""
+        """Return one of its texts, ``remedy``; by default, the text of its rule's prose."""
         text: str = getattr(self, name) or getattr(rule_prose(self.rule), f"finding_{name}")
         return text
 
     def by(self, rule_id: str) -> Requirement:
-        """The demand of a rule; its prose is read where it is not met."""
+        """Return the requirement of a rule, whose prose is only read if it is not met."""
         return replace(self, rule=rule_id)
 
 
@@ -165,15 +166,15 @@ class Subject(Struct, frozen=True):
     """The subject of a rule: a module, a GPU, and the route between them.
 
     Attributes:
-        signature: the module, as ``beside_picked`` leaves it.
+        signature: the module from ``beside_picked``.
         route: how it gets onto the GPU.
         gpu: the GPU.
-        picked: the images that the driver or the linker picks; empty when there is none.
+        picked: the images that the driver or the linker picks; empty if there is none.
         missed: why none is picked, else None.
-        linker: on the route of a link: the traits of the linker; None when it is not known.
-        offline: that linker is nvlink rather than nvJitLink.
-        found_by: the releases of linkers that pick this, oldest first, where the one at hand picks
-            nothing; else empty.
+        linker: for a link, the traits of the linker; None if unknown.
+        offline: True if that linker is nvlink, not nvJitLink.
+        found_by: if the current linker picks nothing, the releases of linkers that pick this,
+            oldest first; else empty.
     """
 
     signature: ModuleSignature
@@ -189,10 +190,10 @@ class Subject(Struct, frozen=True):
 def beside_picked(
     signature: ModuleSignature, picked: tuple[ImageSignature, ...]
 ) -> ModuleSignature:
-    """The module as rules see it: of what is not picked they see the kind and where it lies.
+    """Return the module for rules, with only kind and place of images that are not picked.
 
-    Hundreds of modules that differ in other images alone are so judged once. Where nothing is
-    picked, rules see all of it.
+    Hundreds of modules that differ only in other images are so judged once. If nothing is picked,
+    rules see the whole module.
     """
     if not picked:
         return signature
@@ -208,18 +209,18 @@ def _outline(kind: ImageKind, prelinked: bool, in_fatbin: bool) -> ImageSignatur
 
 
 class Link(Struct, frozen=True):
-    """The subject of a rule on whole links: all that a linker gets at once.
+    """The subject of a rule about whole links: all inputs of a linker.
 
     Attributes:
-        images: each image that is linked, and how often.
+        images: each linked image, and its count.
         options: the compile options in which its LTO-IR differs.
-        gpu: what it is linked for; None if the target names none.
+        gpu: the GPU of the link; None if the target names none.
         linker: the release of the linker.
-        offline: that linker is nvlink rather than nvJitLink.
-        certain: it is one link; else these are modules that may be linked with each other.
-        left_out: images of the objects that hold nothing for the target.
-        unread: images that lie where no linker looks; of a module those for the target, if any.
-        archived: objects of it lie in archives.
+        offline: True if that linker is nvlink, not nvJitLink.
+        certain: True if it is one link; else the modules may be linked with each other.
+        left_out: images of the objects without code for the target.
+        unread: images at places that no linker reads; for a module, the target's images, if any.
+        archived: True if objects of it lie in archives.
     """
 
     images: tuple[tuple[ImageSignature, int], ...]
@@ -240,7 +241,7 @@ class Problem(BaseFinding, frozen=True, gc=False):
     family fills it in, and ``subject`` if the message is the subject.
 
     Attributes:
-        level: its severity; None: the one of its verdict.
+        level: its severity; None: from its verdict.
         mend: a change of the wheel that may fix it; None if none is known.
     """
 
@@ -256,12 +257,12 @@ class Problem(BaseFinding, frozen=True, gc=False):
 
 
 class Rule(Struct, frozen=True):
-    """A function of the catalogue, and the rule that it speaks for.
+    """A function of the catalogue, and its rule.
 
     Attributes:
-        id: the ID of the rule, ``PTX-01``; its prose has the same.
-        looks_at: the types that the function looks at: ``Subject``, or ``Shipped | Installed``.
-        function: yields the requirements or problems that it finds; of an image, why it is not for
+        id: the ID of the rule, ``PTX-01``, as in its prose.
+        looks_at: the types that the function checks: ``Subject``, or ``Shipped | Installed``.
+        function: yields the requirements or problems that it finds; for an image, why it is not for
             a GPU.
     """
 
@@ -271,7 +272,7 @@ class Rule(Struct, frozen=True):
 
 
 def rule(rule_id: str) -> Callable[[Callable[..., Any]], Rule]:
-    """Make a function speak for a rule, about what its first parameter is."""
+    """Register a function for a rule, for the type of its first parameter."""
 
     def speaking(function: Callable[..., Any]) -> Rule:
         looks_at, *_ = function.__annotations__.values()

@@ -19,7 +19,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 
 class SelectionFailure(enum.StrEnum):
-    """A reason why nothing of a module is picked."""
+    """A reason why no image of a module is picked."""
 
     NOT_FOR_GPU = "none of its images is for this GPU"
     LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
@@ -30,21 +30,21 @@ class SelectionFailure(enum.StrEnum):
 
 
 class Pick(Struct, frozen=True):
-    """The images that are used: one, or all that a link takes; or why there are none."""
+    """The picked images: one, or all that a link uses; or why there are none."""
 
     images: tuple[ImageSignature, ...]
     missed: SelectionFailure | None = None
 
 
 def same_arch(number: int) -> int:
-    """The number that an architecture goes by now: sm_101 was renamed to sm_110 in CUDA 13.0."""
+    """Return the current number of an architecture: CUDA 13.0 renamed sm_101 to sm_110."""
     return 110 if number == 101 else number
 
 
 def runs(code: SmArch, gpu: int) -> bool:
     """Return whether SASS of an architecture runs on a GPU of a capability ``gpu`` (90 for 9.0).
 
-    It runs on the same major with no older minor; ``a`` on this one only; ``f`` on its family.
+    It runs on the same major from its minor on; ``a`` only on this one; ``f`` on its family.
     Source: CUDA C++ programming guide, binary compatibility ("not supported for Tegra"); nvcc guide
     5.1; for Tegra link trials; for Orin jax pull request 40492, vllm 19328, mmdeploy 601.
     """
@@ -63,7 +63,7 @@ def runs(code: SmArch, gpu: int) -> bool:
 def compiles(code: SmArch, gpu: int) -> bool:
     """Return whether PTX or LTO-IR of an architecture can be compiled for a GPU.
 
-    It can for any that is no older; ``a`` for this one only; ``f`` for its family. Source: PTX ISA
+    It can for this and newer ones; ``a`` only for this one; ``f`` for its family. Source: PTX ISA
     9.1, ``.target``.
     """
     mine, number = same_arch(code.number), same_arch(gpu)
@@ -75,13 +75,13 @@ def compiles(code: SmArch, gpu: int) -> bool:
 
 
 def family(number: int) -> frozenset[int]:
-    """Architectures that run family-specific (``f``) code of this one, this one among them."""
+    """Return the architectures that run family-specific (``f``) code of this one, including it."""
     row = gpus.sm(number)
     return frozenset(map(same_arch, row.family)) if row else frozenset({number})
 
 
 def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
-    """Pick the image that the driver takes of a module that is loaded as it is."""
+    """Pick the image that the driver uses of a module that is loaded without a link."""
     if not signature.images:
         return Pick((), SelectionFailure.EMPTY)
     final = [image for image in signature.images if not image.prelinked]

@@ -16,9 +16,9 @@ HOW = ("sass", "ptx", "link")
 
 
 def least_driver(required: Required, services: Iterable[Service]) -> DriverVersion | None:
-    """The driver that runs the SASS, else the PTX, else what is linked, on one of these GPUs.
+    """Return the driver for the SASS, else the PTX, else the linked code on one of these GPUs.
 
-    GPUs for which links need another nvJitLink than that of the artifact have one of their own.
+    GPUs for which links need a different nvJitLink than the artifact get a separate one.
     """
     sass, linker = required.driver_sass, required.nvjitlink
     every = [service for service in services if service.driver is not None]
@@ -33,7 +33,7 @@ def least_driver(required: Required, services: Iterable[Service]) -> DriverVersi
 
 
 def as_loaded(service: Service) -> Service:
-    """A GPU with the driver that loads what it can without a link, where links need a newer one."""
+    """Return a GPU with the driver for its code without a link, if links need a newer one."""
     if service.driver is None:
         return service
     first = next(route.driver for route in service.routes if route.coverage.served)
@@ -41,7 +41,7 @@ def as_loaded(service: Service) -> Service:
 
 
 def least_cuda(required: Required, services: Iterable[Service]) -> Release | None:
-    """The oldest CUDA release all of whose drivers that are known are that one or newer."""
+    """Return the oldest CUDA release whose known drivers are all at least that driver."""
     driver = least_driver(required, services)
     if driver is None:
         return None
@@ -51,9 +51,9 @@ def least_cuda(required: Required, services: Iterable[Service]) -> Release | Non
 
 
 def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
-    """The least GPU that is served, and the next one that is not; GPUs of Jetson are left out.
+    """Return the lowest served GPU, and the next one that is not served, without Jetson GPUs.
 
-    None if no known one is served; no end where GPUs to come are served, too.
+    The result is None if no known GPU is served; it has no end if future GPUs are served, too.
     """
     first = None
     for service in services:
@@ -72,7 +72,7 @@ def is_served(service: Service) -> bool:
 
 
 def promised(services: Iterable[Service]) -> list[Service]:
-    """Those that a package can promise: few modules for a GPU are no support of it."""
+    """Return the GPUs that a package can promise; a few modules for a GPU don't count."""
     return [service for service in services if not service.hardly]
 
 

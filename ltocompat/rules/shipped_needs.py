@@ -38,19 +38,19 @@ class Strength(enum.Enum):
 
 
 class Need(Struct, frozen=True):
-    """The need of a package of one library.
+    """The need of a package for one library.
 
     Attributes:
         part: ``nvjitlink`` or ``nvrtc``.
-        strength: how much.
-        majors: those that do, by the file names that are asked for.
-        possible: no older release does; None if nothing says (NVRTC).
-        sure: this one surely does; None if the tables end before.
-        why: what asks, as the start of a sentence: ``libx.so needs libnvrtc.so.13``.
-        doubt: what leaves room between the two floors, likewise.
-        kind: that of the package.
-        tried: trial links were asked, and left that room.
-        installed: the package is in an environment, whose user writes no metadata.
+        strength: its strength.
+        majors: the accepted majors, by the needed file names.
+        possible: the oldest possible release; None if unknown (NVRTC).
+        sure: a release that surely works; None if the tables end before.
+        why: the code with the need, as the start of a sentence: ``libx.so needs libnvrtc.so.13``.
+        doubt: the reason for the difference of both floors, as the start of a sentence.
+        kind: the kind of the package.
+        tried: True if trial links left that difference.
+        installed: True if the package is in an environment, whose user writes no metadata.
     """
 
     part: str
@@ -66,7 +66,7 @@ class Need(Struct, frozen=True):
 
     @property
     def hard(self) -> bool:
-        """Return whether something in the package fails without."""
+        """Return whether something in the package fails without it."""
         return self.strength in (Strength.LOADED, Strength.LINKED)
 
     @property
@@ -97,11 +97,11 @@ class Need(Struct, frozen=True):
         return f"{_KEYS.get(self.kind, 'Requires-Dist')}: {self.requirement}"
 
     def mend(self, instead: str = "", extra: str | None = None) -> Mend:
-        """Return the change that brings that line, in place of one about another package."""
+        """Return the change that adds that line instead of one about another package."""
         return Mend.requiring(self.requirement, instead, extra)
 
     def problem(self, verdict: Verdict, text: str, way: Way, **more: object) -> Problem:
-        """A problem of a way in the metadata, with what cures it."""
+        """Return a problem of a dependency chain, with its fix."""
         found = Problem(
             verdict, text, self.advice, way.line, self.open_to_trial, subject=way.package
         )
@@ -109,7 +109,7 @@ class Need(Struct, frozen=True):
 
     @property
     def advice(self) -> str:
-        """To write or install that; where it may ask too much, what tells."""
+        """The fix: write or install that; if it may require too much, how to find out."""
         step = f"install {self.requirement}" if self.installed else f"write {self.line}"
         if self.exact:
             return step
@@ -121,12 +121,12 @@ class Need(Struct, frozen=True):
 
     @property
     def open_to_trial(self) -> bool:
-        """A trial link would tell which floor it is, and none was made."""
+        """Return whether a trial link would find the floor, and none was made."""
         return not self.exact and not self.tried
 
 
 def need_of(part: str, shipped: Shipped) -> Need | None:
-    """The need of a package of a library; None for none, or where it brings it itself."""
+    """Return the need of a package for a library; None for none, or if it contains the library."""
     library = LIBRARIES[part]
     own = set(_own_files(shipped, library))
     hosts = [host for host in shipped.hosts if host.linked]
@@ -177,18 +177,18 @@ def _nvrtc(
 
 
 def needs_of(shipped: Shipped) -> Iterator[Need]:
-    """The needs of a package, of each library that it asks for."""
+    """Yield the needs of a package, for each library."""
     for need in filter(None, (need_of(part, shipped) for part in LIBRARIES)):
         yield replace(need, installed=shipped.in_environment)
 
 
 def ways_of(part: str, shipped: Shipped) -> tuple[Way, ...]:
-    """The ways to nvJitLink or NVRTC in the metadata: one for each package and extra."""
+    """Return the dependency chains to nvJitLink or NVRTC: one for each package and extra."""
     return together(ways_to(part, shipped.package, shipped.others, shipped.budget))
 
 
 def siblings(need: Need, ways: Sequence[Way]) -> Iterator[Way]:
-    """Ways to another major that begin with the same line as a right one: cuda-toolkit>=12."""
+    """Yield chains to another major that begin with the line of a right one: cuda-toolkit>=12."""
     right = {_begin(way) for way in ways if admits_right_major(way, need)}
     return (way for way in ways if _begin(way) in right and not admits_right_major(way, need))
 
@@ -198,7 +198,7 @@ def _begin(way: Way) -> tuple[str, str | None]:
 
 
 def has_ltoir(shipped: Shipped) -> bool:
-    """Return whether it has LTO-IR that is linked when it runs, not when it is built with."""
+    """Return whether it has LTO-IR that is linked at run time, not at build time."""
     return any(
         image.kind is ImageKind.LTOIR
         for signature, _ in shipped.signatures
@@ -283,7 +283,7 @@ def _says(named: list[tuple[HostBinary, str]], strength: Strength) -> str:
 
 
 def admits_right_major(way: Way, need: Need) -> bool:
-    """Return whether a way admits a major that does."""
+    """Return whether a chain admits an accepted major."""
     if way.allowed.releases:
         return any(release.major in need.majors for release in way.allowed.releases)
     major = suffix_major(way.package)

@@ -11,7 +11,7 @@ _ASIDE = re.compile(r" \((?:[^()]|\([^()]*\))*\)")
 
 
 def untried(fix: str, text: str) -> str:
-    """A fix from the first part on that the text doesn't show as done; without one, it says so."""
+    """Return a fix from its first part that was not done yet; without one, a sentence about it."""
     known = values_known()["tried"]
     ran = [_words(hit[1]) for hit in compiled(known["ran"]).finditer(text)]
     for part in compiled(known["part"]).finditer(fix) if ran else ():

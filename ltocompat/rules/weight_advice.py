@@ -46,7 +46,7 @@ class _Found(Struct):
 
 
 def savings(measured: Measured) -> tuple[tuple[Saving, ...], Mapping[Location, int]]:
-    """Savings, the largest first; and the bytes of each library's device code that they save.
+    """Return savings, the largest first, and the bytes that they save of each library's code.
 
     Every byte is counted once, under the first reason that holds.
     """
@@ -124,8 +124,8 @@ def dead(module: ModuleSignature, machine: str | None, *, linked: bool) -> tuple
 
     Args:
         module: the module.
-        machine: the CPU that its library is for; None if nothing tells.
-        linked: a linker is done with its library.
+        machine: the CPU that its library is for; None if unknown.
+        linked: True if its library is a linked file.
     """
     return tuple(
         _waste(image, module, arm=machine not in OTHER_CPUS, linked=linked)
@@ -164,7 +164,7 @@ def _linked_everywhere(arch: SmArch, image: ImageSignature, module: ModuleSignat
 
 
 def loaded_as_it_is(shape: ModuleSignature) -> bool:
-    """Return whether a driver loads the module: nothing in it waits for a link."""
+    """Return whether a driver loads the module, so that no code in it waits for a link."""
     return all(
         image.prelinked or (image.kind in KERNEL_KINDS and image.relocatable is not True)
         for image in shape.images
@@ -173,7 +173,7 @@ def loaded_as_it_is(shape: ModuleSignature) -> bool:
 
 @functools.cache
 def known_numbers() -> tuple[int, ...]:
-    """Every GPU that is known, and for PTX those to come."""
+    """Return every known GPU, and for PTX also future ones."""
     return (*(sm.number for sm in gpus.sms() if sm.number != gpus.RENAMED), GPU_TO_COME)
 
 

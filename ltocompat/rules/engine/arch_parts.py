@@ -23,11 +23,11 @@ _PART_OF_NAME = re.compile(r"([0-9]{1,4})|S[0-9A-Z]*_|St|[NIK]")  # of a mangled
 
 
 def stem(name: str) -> str:
-    """The template that a kernel is made of: ``cutlass.Kernel.gemm.kernel.EllGemm``, ``k_*``.
+    """Return the template of a kernel: ``cutlass.Kernel.gemm.kernel.EllGemm``, ``k_*``.
 
     Parts of a unit that is compiled once for each architecture have the same templates, with tiles
-    and types of their own, or names with the architecture in them. Read are the names in front of
-    the second list of template arguments (Itanium C++ ABI, 5.1).
+    and types of their own, or names with the architecture in them. It uses the names before the
+    second list of template arguments (Itanium C++ ABI, 5.1).
     """
     parts, position, lists = [], 2, 0
     while name.startswith("_Z") and lists < 2 and (part := _PART_OF_NAME.match(name, position)):
@@ -55,9 +55,9 @@ def names_an_arch(kernel: str) -> bool:
 
 
 def tied_by_suffix(signature: ModuleSignature, number: int | None = None) -> bool:
-    """Return whether all its code is for one GPU or family alone (``sm_90a``, ``sm_100f``).
+    """Return whether all its code is for only one GPU or family (``sm_90a``, ``sm_100f``).
 
-    Where the driver picks an image without kernels for an architecture, others like it don't count.
+    If the driver picks an image without kernels for an architecture, similar ones don't count.
     """
     empty = number is not None and picks_no_kernels(signature, number)
     code = [image for image in signature.images if image.kind in KERNEL_KINDS]
@@ -81,14 +81,14 @@ def native_to(signature: ModuleSignature, gpu: Gpu) -> bool:
 def picks_no_kernels(signature: ModuleSignature, number: int) -> bool:
     """Return whether the driver picks an image that is known to have no kernels.
 
-    If it does for one architecture that is asked for, all images of the module were read.
+    If it does for one requested architecture, all images of the module were read.
     """
     pick = pick_for_driver(replace(signature, guarded=False), number)
     return any(image.has_kernels is False for image in pick.images)
 
 
 def archs_of(signature: ModuleSignature) -> frozenset[int]:
-    """The architectures in use that a module has code for."""
+    """Return the architectures in use for which a module has code."""
     return frozenset(gpu.arch.number for gpu in gpus_in_use()[:-1] if _serves(signature, gpu))
 
 

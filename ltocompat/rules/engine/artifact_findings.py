@@ -1,4 +1,4 @@
-"""Findings about an artifact rather than about its modules one by one."""
+"""Findings about an artifact as a whole, not about single modules."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _WRITE_BODIES = "compile the kernels with bodies for this GPU, too: see the uses
 def artifact_findings(
     case: Case, summary: ArtifactSummary, judged: list[GroupVerdict], kernels: KernelCoverage | None
 ) -> Iterator[Finding]:
-    """Findings about an artifact rather than about its modules one by one."""
+    """Findings about an artifact as a whole, not about single modules."""
     gpu = case.gpu
     if summary.skipped_count:  # what serves may lie where nothing could be read
         yield _unreadable(summary)
@@ -75,7 +75,7 @@ def _newest(judged: list[GroupVerdict]) -> Gpu:
 
 
 def target_independent_findings(summary: ArtifactSummary) -> Iterator[Problem]:
-    """Find what an artifact lacks or has left over, wherever it goes; a link's inputs say it."""
+    """Find missing and superfluous parts of an artifact that don't depend on the target."""
     if not summary.single_link:
         kinds = frozenset(artifact_code.kinds(summary.groups))
         yield from found_about("ArtifactSummary", summary, kinds)
@@ -176,7 +176,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
 
 
 def lacks_only_libraries(result: Result) -> bool:
-    """Return whether a GPU fails for no other reason than libraries that have nothing for it."""
+    """Return whether a GPU fails only because some libraries have no code for it."""
     failing = [finding for finding in result.findings if finding.verdict > Verdict.JIT]
     return bool(failing) and all(map(_is_of_library, failing))
 
@@ -187,10 +187,10 @@ def _is_of_library(finding: Finding) -> bool:
 
 
 def without_libraries(left_out: Sequence[Result]) -> Finding:
-    """The warning about GPUs that an artifact is not checked for, where the target names none.
+    """Return the warning about GPUs that are not checked, since the target names none.
 
     Args:
-        left_out: the verdicts for these GPUs, which only some of its libraries have code for.
+        left_out: the verdicts for these GPUs, for which only some of its libraries have code.
     """
     gpus, files = _gpus_and_libraries(left_out)
     headline = f"not checked on {gpus}: no code in {files}"
@@ -219,7 +219,7 @@ def _unique(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Result:
-    """The verdict where an artifact has code for none of the GPUs that a target can have.
+    """Return the verdict if an artifact has no code for any possible GPU of a target.
 
     Args:
         possible: the verdicts for these GPUs, all of them ``fail``.
@@ -248,7 +248,7 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
 
 
 def exclusion(image: ImageSignature, gpu: Gpu, route: Route) -> tuple[str, str]:
-    """The rule by which an image is not for a GPU, and its reason in a few words."""
+    """Return the rule by which an image is not for a GPU, and its reason in a few words."""
     kinds = None if route is Route.LINK else frozenset({image.kind})
     for rule in rules_about("ImageSignature", kinds):
         if reason := rule.function(image, gpu, route):
@@ -263,7 +263,7 @@ def exclusion(image: ImageSignature, gpu: Gpu, route: Route) -> tuple[str, str]:
 def left_open(
     case: Case, summary: ArtifactSummary, halves: frozenset[str], *, alone: bool
 ) -> Finding:
-    """The finding that a target lacks keys; the verdict itself where nothing else was judged."""
+    """Return the finding that a target has missing keys; the verdict if nothing was checked."""
     words, keys = [], []
     if "link" in halves:
         offline = any(group.signature.needs_device_link for group in summary.groups)
@@ -295,7 +295,7 @@ def _unknown_kind(summary: ArtifactSummary) -> str:
 
 
 def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
-    """No module goes the route that was asked for."""
+    """Return the finding that no module uses the requested route."""
     other, reason = (
         (Route.LINK, "loaded: its objects still need a device link")
         if route is Route.LOAD

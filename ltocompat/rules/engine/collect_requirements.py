@@ -72,18 +72,18 @@ class _Row(Struct, frozen=True):
 
     @property
     def served(self) -> bool:
-        """Return whether a known driver brings code onto it, on its first route with code."""
+        """Return whether a known driver works for it, on its first route with code."""
         served = [line for line in self.lines if line.result.coverage.served]
         return bool(served) and served[0].driver is not None
 
     @property
     def unlinked(self) -> bool:
-        """Return whether no version is known for what it links."""
+        """Return whether no nvJitLink is known for its link."""
         return any(line.result.coverage.link and line.driver is None for line in self.lines)
 
     @property
     def hardly(self) -> bool:
-        """Return whether under half of the kernels, or few modules, serve it beside another GPU."""
+        """Return whether under half of the kernels, or few modules, serve it, unlike others."""
         return any(
             finding.rule == SPARSE_COVERAGE
             and 2 * line.result.coverage.kernels <= line.result.coverage.best_kernels
@@ -93,7 +93,7 @@ class _Row(Struct, frozen=True):
 
     @property
     def linker(self) -> Release:
-        """The nvJitLink that links for it: the least, or the newest where none is known to."""
+        """The minimum nvJitLink that links for it; the newest if none is known."""
         linked = [line for line in self.lines if line.result.coverage.link]
         floors = [line.linker.first for line in linked if line.linker is not None]
         return floors[0] if floors else nvjitlink_minors()[-1]
@@ -115,7 +115,7 @@ class _Tally(Struct):
     ltoir_is_linked: bool = False
 
     def add(self, code: PickedCode, group: ModuleGroup) -> None:
-        """Count what modules on their way to a GPU ask of any."""
+        """Count the requirements of modules for any GPU."""
         kinds = {image.kind for image in code.images}
         self.ltoir_is_linked |= code.how == "link" and ImageKind.LTOIR in kinds
         for requirement in code.requirements:
@@ -126,14 +126,14 @@ class _Tally(Struct):
             self.count(requirement, group.example, group.count, id(group))
 
     def add_host(self, requirement: Requirement, host: HostBinary) -> None:
-        """Count what a host file asks."""
+        """Count the requirements of a host file."""
         if requirement.component is Component.LINKER:
             self.linkers.append(requirement.constraint)
         if requirement.component is not Component.NONE:
             self.count(requirement, host.place, 0, id(host))
 
     def count(self, requirement: Requirement, example: Location, count: int, asker: int) -> None:
-        """Count what modules, or a host file, ask."""
+        """Count the requirements of modules or a host file."""
         constraint = requirement.constraint
         key = (requirement.rule, str(constraint), requirement.subject, requirement.consequence)
         before = self.asked.get(key)
@@ -155,7 +155,7 @@ class _Tally(Struct):
         )
 
     def listed(self) -> tuple[Asked, ...]:
-        """Every requirement, those of one rule by how many modules ask them."""
+        """Return every requirement, by rule and then by number of modules."""
         asked = self.asked.values()
         return tuple(sorted(asked, key=lambda a: (a.component, a.rule, -a.module_count)))
 
@@ -171,9 +171,9 @@ def required(
 
     Args:
         summary: the artifact.
-        engine: what is known of its modules already; None: nothing.
+        engine: the engine with known facts about its modules; None: a new one.
         package: the package that it is, whose metadata its lines never loosen; None for none.
-        limits: what reading these may cost.
+        limits: bounds for reading these.
     """
     # An image may refuse drivers, and the libcuda in it may hide theirs: its code asks for neither.
     summary = replace(summary, starts_on=(), platform="", compat=None, own_driver=None)

@@ -33,10 +33,10 @@ _ANY, _NO_BRAND = "unknown", "none"
 
 
 def starting(result: Result, summary: ArtifactSummary) -> Result:
-    """The verdict on the code of a container image, and what keeps the image from starting there.
+    """Return the verdict on the code of a container image, with reasons why it doesn't start there.
 
-    That are its conditions on drivers (variables NVIDIA_REQUIRE_*), its platform, and what it has
-    itself of a driver.
+    These are its conditions on drivers (variables NVIDIA_REQUIRE_*), its platform, and its own
+    parts of a driver.
     """
     judges: list[Callable[[Result, ArtifactSummary], Finding | None]] = [
         *(functools.partial(_condition, name, text) for name, text in summary.starts_on),

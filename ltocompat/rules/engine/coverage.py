@@ -57,7 +57,7 @@ _EMPTY = "EmptyKernel"  # of CUB, which asks it for the architecture that was co
 
 
 class UnservedLibrary(Struct, frozen=True):
-    """A library of a package none of whose kernels is for a GPU.
+    """A library of a package without any kernel for a GPU.
 
     Attributes:
         groups: its modules.
@@ -69,14 +69,14 @@ class UnservedLibrary(Struct, frozen=True):
 
 
 class KernelCoverage(Struct, frozen=True):
-    """The kernels that a GPU has code for, of those of the GPU that has the most.
+    """The kernels with code for a GPU, compared with the GPU that has the most kernels.
 
     Attributes:
         best: the architecture with the most kernels.
         every: number of its kernels.
-        lost: names of those of them that the GPU has no code for.
+        lost: names of the kernels without code for this GPU.
         missing: the modules with these kernels.
-        libraries: those none of whose kernels is for the GPU.
+        libraries: the libraries without any kernel for this GPU.
     """
 
     best: SmArch
@@ -87,13 +87,13 @@ class KernelCoverage(Struct, frozen=True):
 
 
 def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> dict[Location, bool]:
-    """The modules whose kernels tell what a GPU loses, or which module replaces another there.
+    """Return the modules whose kernels show what a GPU loses, or which module replaces another.
 
-    Of each, whether its images may have different kernels, so that each image tells its own.
+    The value is True if the images of a module may have different kernels.
 
     Args:
-        summary: the artifact, as headers show it.
-        wanted: the GPUs that are asked about; None for all in use.
+        summary: the artifact, from its headers.
+        wanted: the requested GPUs; None for all in use.
     """
     groups = [group for group in summary.groups if _counts(group)]
     asked = gpus_in_use()[:-1] if wanted is None else tuple(wanted)
@@ -117,11 +117,11 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> d
 
 
 class Kernels:
-    """The kernels of an artifact, and what each GPU loses of them, however often it is asked.
+    """The kernels of an artifact, and the kernels that each GPU loses, with a cache.
 
     Args:
         groups: its modules, with the names of their kernels.
-        engine: the memory of judging.
+        engine: the engine with its cache.
     """
 
     def __init__(self, groups: Sequence[ModuleGroup], engine: Engine) -> None:
@@ -136,7 +136,7 @@ class Kernels:
 
     @classmethod
     def of(cls, summary: ArtifactSummary, engine: Engine) -> Kernels | None:
-        """Return those of an artifact; None if nobody read them."""
+        """Return the kernels of an artifact; None if they were not read."""
         read = not summary.single_link and any(group.kernels for group in summary.groups)
         return cls(summary.groups, engine) if read else None
 
@@ -254,7 +254,7 @@ class Kernels:
 def findings_of_coverage(
     case: Case, judged: Sequence[GroupVerdict], found: KernelCoverage | None
 ) -> Iterator[Finding]:
-    """A warning about the kernels that a GPU loses, or that hardly any module is for it."""
+    """Yield a warning about the kernels that a GPU loses, or about few modules for it."""
     gpu = case.gpu
     if gpu is None:
         return
@@ -277,9 +277,9 @@ def findings_of_coverage(
 
 
 def files_that_choose(groups: Iterable[ModuleGroup], gpu: Gpu) -> frozenset[tuple[str, ...]]:
-    """The libraries that choose their kernels for this GPU by themselves, and have SASS for it.
+    """Return the libraries that select kernels for this GPU themselves, and have SASS for it.
 
-    Of a GPU that is newer than a library, or that its documentation doesn't name, kernels are lost.
+    For a GPU newer than a library, or not in its documentation, kernels count as lost.
     """
     found = set()
     for group in groups:
@@ -311,7 +311,7 @@ def _outside(group: ModuleGroup, files: frozenset[tuple[str, ...]]) -> Iterator[
 
 
 def names_of(group: ModuleGroup) -> frozenset[str]:
-    """The kernels of modules, as far as they were read, whatever their file was compiled for."""
+    """Return the kernels of modules, as far as they were read."""
     return frozenset(_NAMESPACE.sub(r"\1", name) for names in group.kernels for name in names)
 
 

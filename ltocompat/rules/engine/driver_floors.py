@@ -24,10 +24,10 @@ from ltocompat.rules.rule import Component, Constraint, Unbounded
 
 
 class DriverFloors(Struct, frozen=True):
-    """The minimum drivers for SASS and for PTX, and whether no known one is enough for the PTX.
+    """The minimum drivers for SASS and for PTX, and whether the PTX is newer than all drivers.
 
     Attributes:
-        or_older: of ``sass`` and ``ptx``, those for which a driver before all tables may do.
+        or_older: ``sass``, ``ptx`` or both, for which a driver before all tables may be enough.
     """
 
     sass: DriverVersion | None
@@ -37,7 +37,7 @@ class DriverFloors(Struct, frozen=True):
 
 
 def driver_floors(summary: ArtifactSummary, engine: Engine) -> DriverFloors:
-    """Find the least drivers of an artifact: of its variants, those of the one that asks least."""
+    """Find the minimum drivers of an artifact; with variants, of the least demanding one."""
     variants = [_floors_of(engine, parts.used.groups) for parts in variant_parts(summary)]
     asking = [(least, floors) for floors in variants if (least := floors.sass or floors.ptx)]
     if asking:
@@ -65,7 +65,7 @@ def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
 
 
 def loaded(engine: Engine, group: ModuleGroup, gpu: Gpu) -> Iterator[PickedCode]:
-    """The code that a driver loads of a module."""
+    """Yield the code of a module that a driver loads."""
     if Route.LOAD in routes(group.signature):
         code = engine.loaded_code(group.signature, gpu)
         if code.images and (group.named or not code.without_kernels):

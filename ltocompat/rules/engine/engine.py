@@ -26,10 +26,10 @@ _MOST_NAMES = 1 << 16
 
 
 class Engine:
-    """The functions that judging calls again and again; each remembers its answers.
+    """The functions for verdicts that are called often, each with a cache.
 
-    No answer depends on those before it. A use case makes one engine for all that it judges, and
-    all answers are forgotten with it.
+    No answer depends on earlier ones. A use case makes one engine for everything that it checks;
+    the cache ends with the engine.
     """
 
     def __init__(self) -> None:
@@ -49,28 +49,28 @@ class Engine:
         *,
         offline: bool = False,
     ) -> PickedCode:
-        """Pick the images that a linker takes; linkers alike to a module take the same.
+        """Pick the images that a linker uses; equivalent linkers for a module use the same.
 
         Args:
             signature: the module.
             aim: the GPU that it is linked for.
-            linker: the traits of the linker; None if it is not known.
-            offline: it is nvlink.
+            linker: the traits of the linker; None if unknown.
+            offline: True for nvlink.
         """
         seen = None if linker is None else self._seen_by(linker, signature)
         return self._linked_code(signature, aim, seen, offline=offline)
 
     def finding_of(self, ruling: Ruling) -> Finding:
-        """The finding behind a ruling that has a message; the fold counts its modules."""
+        """Return the finding for a ruling with a message; the fold counts its modules."""
         return finding_of(ruling, self._key_of(ruling.requirement))
 
 
 class Case(Struct, frozen=True):
-    """One target and one of its GPUs, for which anything is judged.
+    """One target and one of its GPUs, for verdicts.
 
     Attributes:
-        engine: the memory of judging.
-        target: where it is going, with one version of each part at most.
+        engine: the engine with its cache.
+        target: the target, with at most one version of each part.
         gpu: one of its GPUs; None if it names none.
     """
 
@@ -81,10 +81,10 @@ class Case(Struct, frozen=True):
     def rulings(
         self, requirements: Iterable[Requirement], linker: Release | None, *, offline: bool = False
     ) -> list[Ruling]:
-        """Hold requirements against the target; the arguments are those of ``values_of``."""
+        """Evaluate requirements on the target; the arguments are those of ``values_of``."""
         values = values_of(self.target, self.gpu, linker)
         return [evaluate(each, values, offline=offline) for each in requirements]
 
     def findings(self, rulings: Iterable[Ruling]) -> tuple[Finding, ...]:
-        """The findings behind the rulings that have a message."""
+        """Return the findings for the rulings with a message."""
         return tuple(map(self.engine.finding_of, filter(attrgetter("message"), rulings)))

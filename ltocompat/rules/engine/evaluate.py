@@ -23,9 +23,9 @@ class Ruling(Struct, frozen=True, cache_hash=True, gc=False):
 
     Attributes:
         requirement: the requirement.
-        verdict: None if the target says nothing of its component.
-        message: one sentence; empty if all is well and nothing is to be noted.
-        headline: the same in a few words, with the values.
+        verdict: None if the target doesn't name its component.
+        message: one sentence; empty if it is met without a note.
+        headline: the message in a few words, with the values.
     """
 
     requirement: Requirement
@@ -35,12 +35,12 @@ class Ruling(Struct, frozen=True, cache_hash=True, gc=False):
 
 
 def evaluate(requirement: Requirement, values: Values, *, offline: bool = False) -> Ruling:
-    """Hold a requirement against a target.
+    """Evaluate a requirement on a target.
 
     Args:
-        requirement: what is asked.
-        values: what the target says, see ``values_of``.
-        offline: its linker is nvlink.
+        requirement: the requirement.
+        values: the values of the target, see ``values_of``.
+        offline: True if its linker is nvlink.
     """
     verdict, value = verdict_on(requirement, values), values.get(requirement.component)
     if verdict is None:
@@ -53,7 +53,7 @@ def evaluate(requirement: Requirement, values: Values, *, offline: bool = False)
 
 
 def verdict_on(requirement: Requirement, values: Values) -> Verdict | None:
-    """The verdict on a requirement on a target; None if that says nothing of its component."""
+    """Return the verdict on a requirement; None if the target doesn't name its component."""
     component = requirement.component
     value = values.get(component)
     if value is None and component not in (Component.NONE, Component.OPTIONS):
@@ -95,12 +95,12 @@ def _joined(subject: str, consequence: str, short: str) -> tuple[str, str]:
 
 
 def values_of(target: Target, gpu: Gpu | None, linker: Release | None) -> Values:
-    """The values of a target by component; None, or no entry, where it says nothing of one.
+    """Return the values of a target by component; None, or no entry, if it doesn't name one.
 
     Args:
-        target: where the code is going, with one version of each part at most.
+        target: the target, with at most one version of each part.
         gpu: the GPU; None if the target names none.
-        linker: the release of the linker at hand; None if none is known.
+        linker: the release of the linker; None if unknown.
     """
     kernel = target.driver.value if target.driver else None
     compat = target.compat.value if target.compat else None

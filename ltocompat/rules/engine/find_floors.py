@@ -31,12 +31,12 @@ class Floor(Struct, Generic[VersionT], frozen=True):
     """The minimum version of one part of a target.
 
     Attributes:
-        first: it and newer ones, up to ``last``, do as well as any version does.
-        last: the newest that does.
-        possible: the oldest from which on no version up to ``first`` is known to fail.
-        verdict: what any of them comes to, apart from what no version changes.
+        first: the first of the versions up to ``last`` with the best verdict.
+        last: the newest such version.
+        possible: the oldest version from which on no version up to ``first`` surely fails.
+        verdict: their verdict, apart from findings that no version changes.
         set_by: the rules that object to the version before ``first``.
-        or_older: the tables begin with ``first``, and one before them is not known to fail.
+        or_older: True if the tables begin with ``first``, and an older one doesn't surely fail.
     """
 
     first: VersionT
@@ -48,7 +48,7 @@ class Floor(Struct, Generic[VersionT], frozen=True):
 
 
 class Objection(Struct, frozen=True):
-    """A finding that keeps a verdict from ``ok``, without its words, which name the version."""
+    """A finding that keeps a verdict from ``ok``, without its text, which names the version."""
 
     rule: str
     verdict: Verdict
@@ -57,30 +57,30 @@ class Objection(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """A line of ``check``: its result, whose words may name other versions, and its objections."""
+    """A line of ``check``: its result, whose text may name other versions, and its objections."""
 
     result: Result
     objections: frozenset[Objection]
 
     @property
     def serves(self) -> bool:
-        """Return whether something gets onto the GPU."""
+        """Return whether some code gets onto the GPU."""
         return self.result.coverage.served > 0
 
 
 def newest_passing_range(
     versions: Sequence[VersionT], lines: Sequence[Line], fixed: Callable[[Objection], bool]
 ) -> Floor[VersionT] | None:
-    """The newest versions side by side that do as well as any; None if all fail.
+    """Return the newest consecutive versions with the best verdict; None if all fail.
 
-    A version with which nothing is for the GPU comes after every one that serves it and does not
-    fail, whatever bytes that nobody could read leave open.
+    A version without code for the GPU is worse than every one that serves it and does not fail,
+    even if unread bytes may have code.
 
     Args:
-        versions: oldest first.
-        lines: what ``check`` says of each.
-        fixed: whether an objection is about something else, so that no version cures it. What is
-            said at every version is left out as well.
+        versions: the versions, oldest first.
+        lines: the answer of ``check`` for each.
+        fixed: returns whether an objection is about something else, so that no version fixes it.
+            Objections at every version are also left out.
     """
     if any(each.verdict is Verdict.FAIL and fixed(each) for each in lines[-1].objections):
         return None
@@ -112,7 +112,7 @@ def newest_passing_range(
 
 
 class Checked:
-    """The verdicts of ``check`` on any driver, nvJitLink and GPU; each is judged once.
+    """The verdicts of ``check`` on any driver, nvJitLink and GPU, each computed once.
 
     Args:
         summary: the artifact.
@@ -128,7 +128,7 @@ class Checked:
     def lines(
         self, gpu: Gpu, driver: DriverVersion | None, linker: Release
     ) -> dict[Route | None, Line]:
-        """The verdict of each route; under None, where every module has but one."""
+        """Return the verdict of each route; under None, if every module has only one."""
         # What is wanted is verdicts, rules and coverage; only messages name the target.
         key = tuple(classes.of(gpu, driver, linker) for classes in self._classes)
         if key not in self._kept:
@@ -156,9 +156,9 @@ class LineFloors(Struct, frozen=True):
 
     Attributes:
         route: the route; None if every module has but one.
-        linker: the minimum nvJitLink; None if none is asked for, or every one fails.
+        linker: the minimum nvJitLink; None if none is needed, or every one fails.
         driver: the minimum driver with that nvJitLink; None if every one fails.
-        result: the verdict there; where every version fails, that of the newest.
+        result: the verdict there; if every version fails, the verdict of the newest.
     """
 
     route: Route | None
@@ -168,12 +168,12 @@ class LineFloors(Struct, frozen=True):
 
 
 def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[LineFloors]:
-    """The floors of every line that ``check`` has for a GPU.
+    """Yield the floors of every line of ``check`` for a GPU.
 
     Args:
         checked: the artifact.
         gpu: the GPU.
-        asks_linker: a host file asks for an nvJitLink, whatever way the device code goes.
+        asks_linker: True if a host file needs an nvJitLink, on any route.
     """
     for route, newest in checked.lines(gpu, None, nvjitlink_minors()[-1]).items():
         # What a linker picks differs from release to release: the first two link bare LTO-IR for
@@ -210,7 +210,7 @@ def _driver_floor(
 
 
 def asked_linkers(gpus: Iterable[Sequence[LineFloors]]) -> Iterator[Floor[Release]]:
-    """The floors of nvJitLinks for GPUs: the highest of the lines of each that can pass."""
+    """Yield the floors of nvJitLinks for GPUs: the highest of each GPU's lines that can pass."""
     for lines in gpus:
         able = [line for line in lines if line.driver is not None] or lines
         floors = [line.linker for line in able if line.linker is not None]
@@ -219,12 +219,12 @@ def asked_linkers(gpus: Iterable[Sequence[LineFloors]]) -> Iterator[Floor[Releas
 
 
 class JointFloors(Struct, frozen=True):
-    """The versions with which every line of a GPU passes that any version passes with.
+    """The versions with which every line of a GPU passes that can pass.
 
     Attributes:
         driver, last_driver: the minimum driver, and the newest.
-        linker, last_linker: the minimum nvJitLink, and the newest; None if none is asked for.
-        or_older: a driver before all tables is not known to fail.
+        linker, last_linker: the minimum nvJitLink, and the newest; None if none is needed.
+        or_older: True if a driver before all tables doesn't surely fail.
     """
 
     driver: DriverVersion
@@ -237,13 +237,13 @@ class JointFloors(Struct, frozen=True):
 def joint_floors(
     checked: Checked, gpu: Gpu, lines: Iterable[LineFloors], wanted: Release | None
 ) -> JointFloors | None:
-    """The floors of several lines as one target has to meet them; None if none can.
+    """Return the floors of several lines together; None if no target can meet them.
 
     Args:
         checked: the artifact.
         gpu: the GPU.
-        lines: the floors of each line that it has.
-        wanted: a newer nvJitLink than the least, with which the driver has to do as well.
+        lines: the floors of each of its lines.
+        wanted: a newer nvJitLink than the minimum, with which the driver also has to work.
     """
     able = [line for line in lines if line.driver is not None]
     asked = [line.linker for line in able if line.linker is not None]

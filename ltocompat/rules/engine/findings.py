@@ -33,7 +33,7 @@ _VERSION = re.compile(r"(?<![A-Za-z0-9_])[0-9]+(?:\.[0-9]+)*")
 
 
 def subject_of(text: str) -> str:
-    """A text without what a rebuild changes in it: ``PTX compute_80`` of ``PTX 8.4 compute_80``.
+    """Return a text without what a rebuild changes: ``PTX compute_80`` of ``PTX 8.4 compute_80``.
 
     It is part of a finding's key: a rebuild changes versions, counts and hashes.
     """
@@ -43,9 +43,9 @@ def subject_of(text: str) -> str:
 
 
 def key_of(requirement: Requirement) -> tuple[str, tuple[str, ...]]:
-    """The subject of a requirement's findings, and the versions that they ask for.
+    """Return the subject of a requirement's findings, and their required versions.
 
-    That is the minimum version that surely meets it; else that of the code that asks; none if no
+    This is the minimum version that surely meets it, else the version of the code; none if no
     version changes the verdict.
     """
     asked, least = list[str](), least_version([requirement.constraint])
@@ -61,7 +61,7 @@ def finding_of(ruling: Ruling, key: tuple[str, tuple[str, ...]]) -> Finding:
 
     Args:
         ruling: the ruling.
-        key: that of its requirement, as ``key_of`` gives it.
+        key: the key of its requirement, from ``key_of``.
     """
     requirement, (subject, asked) = ruling.requirement, key
     constraint, verdict = requirement.constraint, ruling.verdict or Verdict.OK
@@ -85,7 +85,7 @@ def finding_of(ruling: Ruling, key: tuple[str, tuple[str, ...]]) -> Finding:
 
 
 def finding_of_problem(problem: Problem) -> Finding:
-    """A problem as a finding."""
+    """Return a problem as a finding."""
     return project(
         Finding,
         problem,
@@ -96,7 +96,7 @@ def finding_of_problem(problem: Problem) -> Finding:
 
 
 def finding_by_engine(rule_id: str, verdict: Verdict, message: str, **known: object) -> Finding:
-    """A finding that the engine makes itself; the rest of its fields, its rule's prose says."""
+    """Return a finding of the engine itself; its rule's prose has the other fields."""
     prose = rule_prose(rule_id)
     found = Finding(
         verdict,
@@ -117,9 +117,9 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
-    """A result with what is wrong around the artifact.
+    """Return a result with the problems around the artifact.
 
-    A problem knows more than the same rule did about the file alone, and takes its place.
+    A problem has more facts than the same rule's finding about the file, and replaces it.
     """
     if not problems:
         return result
@@ -133,9 +133,9 @@ def with_problems(result: Result, problems: Sequence[Problem]) -> Result:
 
 
 def machine_result(name: str, target: Target, problems: Iterable[Problem], looked: str) -> Result:
-    """The result of a machine's own problems, whatever is to run on it.
+    """Return the result of a machine's own problems, independent of artifacts.
 
-    ``looked`` says how it was looked at.
+    ``looked`` describes how it was examined.
     """
     findings = tuple(map(finding_of_problem, problems))
     verdict = worst((Verdict.OK, *(finding.verdict for finding in findings)))

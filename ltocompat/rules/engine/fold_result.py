@@ -37,15 +37,15 @@ def folded(
     missing: Sequence[Finding],
     kernels: Kernels | None,
 ) -> Result:
-    """The verdict on an artifact, from those on its modules and host files.
+    """Return the verdict on an artifact, from the verdicts on its modules and host files.
 
     Args:
-        case: where it is going, with the nvJitLink that it brings itself.
+        case: the target, with the artifact's own nvJitLink.
         summary: the artifact.
         judged: its modules, with their verdicts.
-        route: the route; None if every module has but one.
-        missing: what it lacks wherever it goes.
-        kernels: the names of its kernels; None if nobody read them.
+        route: the route; None if every module has only one.
+        missing: findings that don't depend on the target.
+        kernels: the names of its kernels; None if they were not read.
     """
     coverage = None if kernels is None else kernels.on(judged, case.gpu)
     judged = with_choices(

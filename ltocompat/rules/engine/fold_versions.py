@@ -43,11 +43,11 @@ _Subject = tuple[str, str]
 
 
 def over_versions(target: Target, judge: Callable[[Target], Iterable[Result]]) -> Iterator[Result]:
-    """The verdicts on a target, from those on each combination of its versions.
+    """Yield the verdicts on a target, from the verdicts on each combination of its versions.
 
     Args:
-        target: where an artifact is going.
-        judge: gives the rows of an exact target: by GPU, then by route.
+        target: the target.
+        judge: returns the rows of an exact target: by GPU, then by route.
     """
     exact = combinations(target)
     if exact == [[target]]:
@@ -68,7 +68,7 @@ def over_versions(target: Target, judge: Callable[[Target], Iterable[Result]]) -
 
 
 def combinations(target: Target) -> list[list[Target]]:
-    """The exact targets: for each choice of versions that all have to work, all that can be."""
+    """Return exact targets: for each combination that has to work, all possible alternatives."""
     sets = {key: known for key in _PARTS if (known := getattr(target, key)) is not None}
     every = {key: known for key, known in sets.items() if known.every}
     some = {key: known for key, known in sets.items() if not known.every}

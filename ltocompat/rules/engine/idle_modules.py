@@ -50,17 +50,17 @@ def with_choices(
     single_link: bool,
     may_have_more: bool,
 ) -> list[GroupVerdict]:
-    """Ease the failures of modules that a library loads by choice, and so maybe not on this GPU.
+    """Ease failures of modules that a library may not load on this GPU.
 
     A failure becomes a note if the file has SASS for the GPU in other modules, and ``unknown`` if
-    it has other PTX for it. If the library has nothing else for the GPU, the failure stays.
+    it has other PTX for it. If the library has no other code for the GPU, the failure stays.
 
     Args:
         judged: the modules, with their verdicts.
-        stem: gives the template of a kernel.
+        stem: returns the template of a kernel.
         gpu: the GPU; None if the target names none.
-        single_link: all that can be linked is, so that nothing of it is a choice.
-        may_have_more: what the package has besides is not known: sources, or bytes left unread.
+        single_link: True if all linkable code is linked, so that the library has no choice.
+        may_have_more: True if the package may have further code: sources, or unread bytes.
     """
     serves = any(each.for_gpu and each.module_verdict.verdict < Verdict.FAIL for each in judged)
     if not single_link and (may_have_more or serves):
@@ -193,11 +193,11 @@ def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[
 
 
 def with_neutral(judged: Sequence[GroupVerdict]) -> list[GroupVerdict]:
-    """Make modules without kernels neutral if nobody asks for them by themselves.
+    """Make modules without kernels neutral if the user did not name them.
 
-    The runtime registers them, and no launch asks for them. A library or a package may have them
-    for its links only, and something else in it has to serve then. What the user names is judged
-    by every rule: the driver refuses it, kernels or not.
+    The runtime registers them, and no launch needs them. A library or a package may have them only
+    for its links, and other code in it then has to serve. Modules that the user named are checked
+    by every rule, since the driver refuses them even without kernels.
     """
     served = any(each.for_gpu and not each.module_verdict.without_kernels for each in judged)
     return [
@@ -225,7 +225,7 @@ def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
 
 
 def misses_all(judged: Sequence[GroupVerdict]) -> bool:
-    """Return whether no kernel is for the GPU; where there are no kernels, none of the code."""
+    """Return whether no kernel is for the GPU; without kernels, whether no code is."""
     counted = [each for each in judged if not each.neutral]
     counted = [each for each in counted if not each.module_verdict.without_kernels] or counted
     missing = any(each.module_verdict.how == "none" for each in counted)
@@ -233,7 +233,7 @@ def misses_all(judged: Sequence[GroupVerdict]) -> bool:
 
 
 def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
-    """Notes: no kernels are served; and what in a library or package would not load by itself."""
+    """Yield notes: no kernels are served; modules that would not load alone."""
     empty = [each for each in judged if each.module_verdict.without_kernels]
     if empty and len(empty) == len(judged):
         where = "" if gpu is None else f" for {gpu.arch}"

@@ -11,15 +11,16 @@ from ltocompat.model.verdict import Result
 
 
 def gpus_to_judge(target: Target, *, single_link: bool = False) -> tuple[Gpu, ...]:
-    """The GPUs of a target, or one for each architecture that there can be where it names none.
+    """Return the GPUs of a target; if it names none, one for each possible architecture.
 
-    That is what one of its drivers runs, or where it has none, what its linker can link for;
-    integrated GPUs where it is an Arm. Empty for a target that tells neither. Of these GPUs only
-    those count that an artifact serves.
+    These are architectures of its drivers or, without a driver, of its linker; integrated GPUs only
+    for an Arm target. The result is empty for a target with neither. Only GPUs that an artifact
+    serves count.
 
     Args:
-        target: where an artifact is going.
-        single_link: it is one link. Else nvlink says nothing of GPUs: the build chooses them.
+        target: the target.
+        single_link: True for one link. Else nvlink doesn't limit the GPUs, since the build chooses
+            them.
     """
     if target.gpus or (target.nvlink is not None and not single_link):
         return target.gpus
@@ -43,7 +44,7 @@ def _implied(
 
 
 def serves(result: Result) -> bool:
-    """Return whether an artifact has something for a GPU, which its linker there can link for."""
+    """Return whether an artifact has code for a GPU for which its linker there can link."""
     coverage, linkers = result.coverage, result.target.nvjitlink or result.target.nvlink
     if coverage.sass or coverage.ptx or result.gpu is None:
         return True

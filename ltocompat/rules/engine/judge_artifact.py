@@ -62,25 +62,26 @@ from ltocompat.targets.versions.drivers import driver_version_in_name
 def results(
     summary: ArtifactSummary, target: Target, wanted: Route | None = None
 ) -> Iterator[Result]:
-    """The verdicts on an artifact for every GPU of a target.
+    """Yield the verdicts on an artifact for every GPU of a target.
 
-    Of a target that names none, for every GPU there that the artifact serves.
+    If the target names no GPU, this is every possible GPU that the artifact serves.
 
     Args:
         summary: the artifact.
         target: the deploy target.
-        wanted: the route; None judges each that its modules go.
+        wanted: the route; None checks each route of its modules.
     """
     return ArtifactJudge(summary, Engine()).results(target, wanted)
 
 
 class ArtifactJudge:
-    """Judges one artifact for any number of targets; what no target changes is found once.
+    """Judges one artifact for any number of targets; findings independent of targets are made once.
 
     Args:
         summary: the artifact, which is not changed any more.
         engine: the memory of judging.
-        advises: on a failure, also judge a link without -lto, and advise it where that is better.
+        advises: True to also judge a link without -lto after a failure, and advise it if it is
+            better.
     """
 
     def __init__(self, summary: ArtifactSummary, engine: Engine, *, advises: bool = True) -> None:
@@ -97,12 +98,12 @@ class ArtifactJudge:
     def results(
         self, target: Target, wanted: Route | None = None, *, line: Route | None = None
     ) -> Iterator[Result]:
-        """The verdicts on the artifact: by GPU, then by route.
+        """Yield the verdicts on the artifact: by GPU, then by route.
 
         Args:
             target: the deploy target.
-            wanted: the route; None judges each that its modules go.
-            line: where a GPU has a result for each route, judge only that of this route; None: all.
+            wanted: the route; None checks each route of its modules.
+            line: the only route to check if a GPU has a result for each route; None: all.
         """
         if target.untold:
             return self._on_unknown_machines(target)
@@ -189,11 +190,11 @@ class ArtifactJudge:
 
 
 def with_origins(result: Result, known: Mapping[str, Origin]) -> Result:
-    """A result with how the files that its findings name came into a container image.
+    """Return a result with the origins of its findings' files in a container image.
 
     Args:
         result: the result.
-        known: path in the image -> how the file came there; empty for other artifacts.
+        known: path in the image -> the origin of the file; empty for other artifacts.
     """
     findings = []
     for each in result.findings if known else ():
@@ -225,19 +226,19 @@ class _Part(Struct, frozen=True):
 
     @property
     def mixed(self) -> bool:
-        """Return whether LTO-IR of it has SASS or PTX beside it."""
+        """Return whether LTO-IR of it has SASS or PTX next to it."""
         kinds = ({i.kind for i in group.signature.images} for group in self.summary.groups)
         return any(ImageKind.LTOIR in each and len(each) > 1 for each in kinds)
 
     @classmethod
     def of(cls, summary: ArtifactSummary, engine: Engine) -> _Part:
-        """The part, with what no target changes."""
+        """Return the part, with the findings that no target changes."""
         missing = tuple(map(finding_of_problem, target_independent_findings(summary)))
         linker, by_driver = own_linker(summary), linked_by_driver(summary)
         return cls(summary, missing, linker, by_driver, Kernels.of(summary, engine), engine)
 
     def with_own_libraries(self, target: Target) -> Target:
-        """The target, with the nvJitLink and the cuda-compat that the artifact brings itself."""
+        """Return the target with the artifact's own nvJitLink and cuda-compat."""
         own = self.linker is not None or self.by_driver
         target = replace(target, nvjitlink=self.linker) if own else target
         compat, driver = self.summary.compat, target.driver
@@ -337,7 +338,7 @@ class JudgedVariant(Struct, frozen=True):
     Attributes:
         variant: the variant.
         result: the verdict on it together with the files that belong to no variant.
-        alone: of it by itself.
+        alone: the verdict on the variant by itself.
     """
 
     variant: Variant
@@ -346,12 +347,12 @@ class JudgedVariant(Struct, frozen=True):
 
     @property
     def goes_this_way(self) -> bool:
-        """Return whether any of its modules can be loaded, or linked, where the others are."""
+        """Return whether any of its modules can be loaded, or linked with the others."""
         return all(finding.rule != ROUTE_IMPOSSIBLE for finding in self.alone.findings)
 
 
 def best_of(judged: Sequence[JudgedVariant]) -> Result:
-    """The result of the variant that fits best, with what became of the others.
+    """Return the result of the best variant, with the verdicts on the others.
 
     Args:
         judged: every variant, oldest first.
@@ -383,7 +384,7 @@ def _order(judged: JudgedVariant) -> tuple[Verdict, int, int, int]:
 def variant_verdict(
     variant: Variant, results: Sequence[Result], *, serves: bool, decides: bool = False
 ) -> VariantVerdict:
-    """The verdict on a variant: the worst result of its files, and the rules against any."""
+    """Return the verdict on a variant: the worst result of its files, and rules against them."""
     findings = chain.from_iterable(result.findings for result in results)
     against = dict.fromkeys(each.rule for each in findings if each.verdict > Verdict.JIT)
     verdict = worst(result.verdict for result in results)
@@ -391,10 +392,10 @@ def variant_verdict(
 
 
 def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
-    """The note on the variant that decides, and on the others.
+    """Return the note about the variant that decides, and the others.
 
     Args:
-        every: all of them, oldest first; one decides.
+        every: all variants, oldest first; one decides.
     """
     alike = grouped((each.outcome, each.version) for each in every if not each.decides)
     others = "; ".join(f"{', '.join(versions)} {outcome}" for outcome, versions in alike.items())

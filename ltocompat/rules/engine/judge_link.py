@@ -30,7 +30,7 @@ _UNSEEN = frozenset({"unresolved", "duplicate symbol", "lost kernels"})
 def findings_of_link(
     case: Case, summary: ArtifactSummary, judged: Sequence[GroupVerdict]
 ) -> tuple[Finding, ...]:
-    """Findings of rules on all that is linked, and the answer of the linker that was given all."""
+    """Return findings about the whole link, with the answer of a linker to all inputs."""
     target, gpu = case.target, case.gpu
     linked = [each for each in judged if each.route is Route.LINK and _is(each, "link")]
     given = judged if summary.single_link else linked

@@ -32,7 +32,7 @@ def judge_loaded(case: Case, signature: ModuleSignature, trials: Trials) -> Modu
     Args:
         case: the target and GPU.
         signature: the module.
-        trials: what linkers and drivers did with it.
+        trials: the answers of linkers and drivers to it.
     """
     gpu = case.gpu
     if gpu is None:
@@ -150,7 +150,7 @@ def _doubted(ruling: Ruling) -> Ruling:
 
 
 def with_trial(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
-    """A verdict after a trial: it may lower it and settle an unknown."""
+    """Return the verdict after a trial, which may make it worse or settle an unknown one."""
     about = (finding.verdict for finding in judged.findings if _about(tried, finding))
     by_rules = worst((Verdict.OK, *about))
     if tried.outcome in ("crashed", "timed out"):

@@ -29,15 +29,15 @@ def shipped_of(
     promise: Promise | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Shipped:
-    """A package together with its bytes, as rules look at it.
+    """Return a package with its bytes, as rules need it.
 
     Args:
-        package: the package, or that of a file that is installed.
-        summary: what is left of it for verdicts.
-        ask: finds what it asks for, with or without trials.
-        others: packages beside it, as ``packages_beside`` reads them.
-        promise: what its project promises.
-        limits: what judging it may cost.
+        package: the package, or the package of an installed file.
+        summary: its summary.
+        ask: returns its requirements, with or without trials.
+        others: other packages, from ``packages_beside``.
+        promise: the promises of its project.
+        limits: bounds for checking it.
     """
     needs = any(library.how == "needed" for host in summary.hosts for library in host.libraries)
     there, asked = installed_around(package)

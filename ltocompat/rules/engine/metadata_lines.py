@@ -25,12 +25,12 @@ _LOWER, _UPPER = (">=", ">"), ("<", "<=")
 def beside_metadata(
     required: Required, package: Package, limits: Limits = DEFAULT_LIMITS
 ) -> Required:
-    """Return requirements whose lines are as tight as the metadata of the package are already.
+    """Return requirements whose lines are at least as tight as the package's metadata.
 
     Args:
-        required: what the artifact asks.
-        package: the package that it is, or is a file of.
-        limits: what reading the metadata may cost.
+        required: the requirements of the artifact.
+        package: the package that it is or belongs to.
+        limits: bounds for reading the metadata.
     """
     budget = Budget(limits)
     with suppress(LimitExceeded):  # PKG-12 says so
@@ -105,9 +105,9 @@ def _is_met(ours: SpecifierSet, dependency: Dependency) -> bool:
 
 
 def joint_versions(*sets: SpecifierSet) -> str:
-    """The specifiers in which all of several hold; empty if they exclude each other.
+    """Return the specifiers that combine several; empty if they exclude each other.
 
-    Of bounds that say the same, that of the first is written.
+    Of equal bounds, the first is written.
     """
     clauses = [clause for each in sets for clause in each]
     lower = max((c for c in clauses if c.operator in _LOWER), key=_tightness, default=None)

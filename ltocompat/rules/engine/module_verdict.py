@@ -16,7 +16,7 @@ OTHER_ROUTE = "other route"
 
 
 class Reasoning(Struct, frozen=True, eq=False):
-    """The picked images and their requirements, put into words when they are read.
+    """The picked images and their requirements, as text that is made when it is read.
 
     ``SASS sm_90: driver >= 525.60.13 ok (DRV-01)``.
     """
@@ -55,16 +55,16 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
     """The verdict on one module.
 
     Attributes:
-        verdict: ``NOT_FOR_GPU`` too where nothing of it could be judged.
+        verdict: also ``NOT_FOR_GPU`` if no part of it could be checked.
         how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``none``, ``unread`` (its linker
-            passes over it) or ``other route``.
+            skips it) or ``other route``.
         findings: with a count of 0, for the fold to count.
-        not_judged: ``load``, ``link``: what the target says too little for.
-        picked: the images that were picked.
+        not_judged: ``load``, ``link``: routes for which the target has missing keys.
+        picked: the picked images.
         why: the reasoning; ``str`` gives it in one sentence.
-        without_kernels: what is picked, or all of it where nothing is, has no kernels.
-        ignores_concatenated: the driver reads on as if concatenated entries were not there.
-        serves_elsewhere: it goes another route than the one that is judged, and serves there.
+        without_kernels: True if the picked images, or all if none is picked, have no kernels.
+        ignores_concatenated: True if the driver ignores concatenated entries.
+        serves_elsewhere: True if it serves on another route than the checked one.
     """
 
     verdict: Verdict = Verdict.NOT_FOR_GPU
@@ -79,15 +79,14 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
 
 
 class GroupVerdict(Struct, frozen=True, gc=False):
-    """The verdict on modules that are equal.
+    """The verdict on equal modules.
 
     Attributes:
         group: the modules.
         module_verdict: the verdict on each of them.
         route: how they get onto the GPU.
-        neutral: they have no kernels, and what the rules say of them by themselves counts for
-            nothing.
-        by_itself: the worst of what they say, else None.
+        neutral: True if they have no kernels, so that the rules' verdicts on them don't count.
+        by_itself: the worst of these verdicts, else None.
     """
 
     group: ModuleGroup
@@ -98,11 +97,11 @@ class GroupVerdict(Struct, frozen=True, gc=False):
 
     @property
     def for_gpu(self) -> bool:
-        """Return whether they are for the GPU, or may be: something was judged or left open."""
+        """Return whether they are or may be for the GPU: some part was checked or is unknown."""
         found = self.module_verdict
         open_ = bool(found.not_judged) or found.serves_elsewhere
         return open_ or found.verdict is not Verdict.NOT_FOR_GPU
 
     def but(self, **changes: object) -> GroupVerdict:
-        """The same with changes of the verdict on each module."""
+        """Return this verdict with changes of the verdict on each module."""
         return replace(self, module_verdict=replace(self.module_verdict, **changes))

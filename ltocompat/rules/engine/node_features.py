@@ -21,9 +21,9 @@ _DRIVER, _GPU = "nvidia.com/cuda.driver-version", "nvidia.com/gpu.compute"
 
 
 def specification(artifacts: Iterable[Required]) -> Iterator[str]:
-    """The lines of the YAML for an image with these artifacts: a rule each, which all must match.
+    """Yield the YAML lines for an image with these artifacts: one rule each, which all must match.
 
-    GPUs that are not known yet are left out.
+    Unknown future GPUs are left out.
     """
     yield "version: v1alpha1"
     yield "compatibilities:"

@@ -24,7 +24,7 @@ from ltocompat.rules.services import (
 
 
 def paste_lines(summary: ArtifactSummary, required: Required) -> Iterator[PasteLine]:
-    """The lines of all destinations, from an artifact and all else that it asks."""
+    """Yield the lines of all destinations, from an artifact and its other requirements."""
     services = promised(required.services)
     yield from _linker_lines(required.nvjitlink, required.services)
     yield from _driver_lines(required, services)

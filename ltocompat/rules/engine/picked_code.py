@@ -20,16 +20,16 @@ from ltocompat.rules.selection import SelectionFailure, pick_for_driver
 
 
 class PickedCode(Struct, frozen=True, eq=False):
-    """The images of a module that are picked on one route, whatever the version of the driver.
+    """The images of a module that are picked on one route by any driver version.
 
     Equal modules share one object.
 
     Attributes:
         how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``damaged`` or ``none``.
-        subject: what rules look at; None if nothing is left for them.
-        requirements: what they require.
+        subject: the subject for rules; None if nothing is left for them.
+        requirements: the requirements of the rules.
         missed: why nothing is picked, else None.
-        without_kernels: what is picked, or all of it where nothing is, has no kernels.
+        without_kernels: True if the picked images, or all if none is picked, have no kernels.
     """
 
     how: str
@@ -40,12 +40,12 @@ class PickedCode(Struct, frozen=True, eq=False):
 
     @property
     def images(self) -> tuple[ImageSignature, ...]:
-        """The images that are picked."""
+        """The picked images."""
         return self.subject.picked if self.subject else ()
 
 
 def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
-    """Pick the image that a driver loads which sees all of a module."""
+    """Pick the image for a driver that sees the whole module."""
     pick = pick_for_driver(signature, gpu.arch.number)
     damaged = pick.missed and is_damaged(signature)
     if pick.missed and not damaged and pick.missed is not SelectionFailure.LTO_ONLY:
@@ -64,7 +64,7 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
 def linked_code(
     signature: ModuleSignature, aim: Gpu, linker: LinkerTraits | None, *, offline: bool
 ) -> PickedCode:
-    """Pick the images that a linker takes; of its traits only those count that the module sees."""
+    """Pick the images that a linker uses; only its traits that affect the module count."""
     pick = pick_for_linkers_alike(signature, aim.arch, linker)
     found_by: tuple[Release, ...] = ()
     if pick.missed and linker is not None:

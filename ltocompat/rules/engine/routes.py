@@ -14,7 +14,7 @@ from ltocompat.model.verdict import Route
 def routes(signature: ModuleSignature) -> tuple[Route, ...]:
     """The routes of a module onto a GPU: the runtime's modules are loaded, LTO-IR is linked.
 
-    A file of PTX or relocatable code goes both ways, and so does LTO-IR beside code that can be
+    A file of PTX or relocatable code has both routes, and so does LTO-IR next to code that can be
     loaded.
     """
     if signature.needs_device_link or signature.behind_first:
@@ -35,9 +35,9 @@ def routes(signature: ModuleSignature) -> tuple[Route, ...]:
 
 
 def routes_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
-    """The ways that are judged where the caller names none.
+    """Return the routes that are checked if the caller names none.
 
-    PTX is linked only where something links it: a target without a linker asks for no such line.
+    PTX is linked only if the target has a linker.
     """
     found = routes(signature)
     if len(found) == 1 or target.linker_of(objects=False)[0] is not None:
@@ -47,13 +47,13 @@ def routes_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
 
 
 def possible_routes(signature: ModuleSignature) -> tuple[Route, ...]:
-    """The ways that a caller may name: a file of its own can be loaded and linked, if in vain."""
+    """Return the routes that a caller may name: a separate file can be tried on both."""
     loose = signature.registered is None and not signature.needs_device_link
     return (Route.LOAD, Route.LINK) if loose else routes(signature)
 
 
 def own_target(signature: ModuleSignature) -> Gpu | None:
-    """The newest architecture of the module itself, which is linked for where no GPU is named."""
+    """Return the newest architecture of the module, the target of a link without a GPU."""
     archs = [image.arch for image in signature.images if image.arch is not None]
     if not archs:
         return None

@@ -25,12 +25,12 @@ from ltocompat.rules.selection import SelectionFailure, pick_for_driver
 def symbols_to_read(
     signature: ModuleSignature, targets: Iterable[Target] | None, *, single_link: bool = False
 ) -> SymbolsToRead:
-    """Choose the images whose symbols decide about a verdict on these targets; None: on any.
+    """Choose the images whose symbols affect a verdict on these targets; None: on any.
 
     Args:
-        signature: of the module, as its headers show it.
-        targets: where it may go.
-        single_link: all that can be linked is linked with each other.
+        signature: the signature of the module, from its headers.
+        targets: the possible targets.
+        single_link: True if all linkable code is linked together.
     """
     images = signature.images
     linked = {image for image in set(images) if single_link and _can_be_linked(signature, image)}
@@ -59,15 +59,15 @@ def _can_be_linked(signature: ModuleSignature, image: ImageSignature) -> bool:
 def kernels_to_count(
     signature: ModuleSignature, targets: Iterable[Target] | None
 ) -> KernelsToCount:
-    """Choose the images whose kernels decide about verdicts on these targets; None: on any.
+    """Choose the images whose kernels affect verdicts on these targets; None: on any.
 
-    Those of what a driver picks, and of SASS that a linker does. Of a module that is not for a GPU
-    it decides whether it has any: compilers leave modules without kernels everywhere. It makes no
-    difference what else is among the targets.
+    These are images that a driver picks, and SASS that a linker picks. For a module without code
+    for a GPU, it matters whether it has any kernels, since compilers often write modules without
+    kernels. Other targets in the list make no difference.
 
     Args:
-        signature: of the module, as its headers show it.
-        targets: where it may go.
+        signature: the signature of the module, from its headers.
+        targets: the possible targets.
     """
     if targets is None:
         code = _code_images(signature)

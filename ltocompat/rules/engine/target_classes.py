@@ -43,7 +43,7 @@ class _Picked(Struct, frozen=True):
 
 
 class TargetClasses:
-    """The classes of targets that have a GPU, an nvJitLink, perhaps a driver, and no more.
+    """Classes of targets that have only a GPU, an nvJitLink, and perhaps a driver.
 
     Args:
         summary: the artifact.
@@ -75,7 +75,7 @@ class TargetClasses:
         Args:
             gpu: the GPU.
             driver: the driver; None if the target names none.
-            linker: the nvJitLink, which counts for nothing if the artifact has its own.
+            linker: the nvJitLink, which doesn't count if the artifact has its own.
         """
         used = self._own.value if self._own else linker
         if link_key(used, gpu.arch) in self._tried:  # the linker has answered for itself
