@@ -129,7 +129,7 @@ TOOLKIT = "nvcc fatal   : Unsupported gpu architecture 'compute_{sm}'\n"
         # What pip has of cuDNN begins with 8.
         (
             "Loaded runtime CuDNN library: 7.4.2 but source was compiled with: 7.6.0.",
-            "conda install -c conda-forge 'cudnn>=7.6.0'. Otherwise",
+            "conda install -c conda-forge 'cudnn>=7.6.0,7.*'. Otherwise",
         ),
         (
             "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.",
