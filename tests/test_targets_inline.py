@@ -182,7 +182,7 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
         ("gpu=h100+", "has an empty name"),
         ("os=beos", "'beos' is not an operating system"),
         ("nvjitlink=11.8", "there is no nvJitLink 11.8"),
-        ("nvjitlink=15", "write its minor too"),
+        ("nvjitlink=15", "write a minor release such as 15.0"),
         ("nvjitlink>=12.4,<12.4", "the tables have no nvJitLink >=12.4,<12.4; known are 12.0,"),
         ("driver>700", "they have the branches 450, 455"),
         ("driver>=550,<x", "'<x' in '>=550,<x' is not a comparison"),

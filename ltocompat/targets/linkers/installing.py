@@ -188,7 +188,7 @@ def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch
 
     Raises:
         Missing: it can't be downloaded.
-        LtocompatError: what came is not what it should be, or the cache can't be written.
+        LtocompatError: the download is not the expected file, or the cache can't be written.
     """
     already = present(wanted, cache)
     if already is not None:
