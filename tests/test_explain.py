@@ -128,6 +128,10 @@ EXAMPLES = {
     "available",
     "cutlass-above-gpu": "Tesla T4\nAttempting to use SM80_16x8x16_F32F16F16F32_TN without "
     "CUTE_ARCH_MMA_SM80_ENABLED",
+    "wheel-takes-another-library": "file=libnvJitLink.so.12 [0];  needed by /x/site-packages/"
+    "nvidia/cusparse/lib/libcusparse.so.12 [0]\n7: search path=/y/lib64 (LD_LIBRARY_PATH)\n"
+    "7:  trying file=/y/lib64/libnvJitLink.so.12\n7:\n"
+    "7: file=libnvJitLink.so.12 [0];  generating link map",
     "object-after-cudadevrt": "nvlink fatal   : unexpected object after cudadevrt",
     "openmp-device-runtime": "nvlink error   : Undefined reference to '__kmpc_kernel_parallel' in "
     "'/tmp/saxpy-0c5610.cubin'",
@@ -514,6 +518,37 @@ def test_what_joined_lines_bring_stands_near_their_seams(
 
 
 MISSING = "libcudnn.so.9: cannot open shared object file: No such file or directory"
+MISSING_CUDART = "libcudart.so.%s: cannot open shared object file: No such file or directory"
+TRACE = (
+    "7: file=libcublasLt.so.12 [0];  needed by /x/site-packages/nvidia/cublas/lib/libcublas.so.12 "
+    "[0]\n7: find library=libcublasLt.so.12 [0]; searching\n7:  search {}\n7:   trying "
+    "file=/y/libcublasLt.so.12\n7:\n7: file=libcublasLt.so.12 [0];  generating link map"
+)
+NO_NVRTC = "nvrtc: error: invalid value for --gpu-architecture (-arch)"
+NO_IMAGE = "no kernel image is available for execution on the device"
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        (TRACE.format("path=/y\t\t(LD_LIBRARY_PATH)"), "unset LD_LIBRARY_PATH "),
+        (TRACE.format("cache=/etc/ld.so.cache"), "pip install nvidia-cublas-cu12, then export "),
+        (f"x/site-packages/torch/nn/f.py\n{NO_NVRTC}\nRTX 5090", "pip install --force-reinstall"),
+        (f"x/site-packages/torch/nn/f.py\n{NO_NVRTC}", "pip install --force-reinstall torch "),
+        (f"numba/cuda/x.py\n{NO_NVRTC}\n4090, driver 550.54", "pip install -U 'numba-cuda[cu12]'"),
+        (f"{NO_NVRTC}\nMy GPU is 4090", "PyTorch: pip install "),
+        (f"ImportError: {MISSING_CUDART % '10.2'}", "conda install cudatoolkit=10.2, then export "),
+        (f"ImportError: {MISSING_CUDART % '11.0'}", "pip install nvidia-cuda-runtime-cu11, then "),
+        (f"$ python setup.py develop\n{MISSING_CUDART % '10.2'}", "rebuild it for the installed "),
+        (f"CUDA kernel failed : {NO_IMAGE}", "Use a build with code for this GPU: FORCE_CUDA=1 "),
+        (
+            f"RuntimeError: CUDA error: {NO_IMAGE}\nRTX 3090",
+            "Use a build with code for this GPU: pip install --force-reinstall torch ",
+        ),
+    ],
+)
+def test_the_first_advice_is_the_one_that_settled_such_threads(text: str, begins: str) -> None:
+    assert (explain(text)[0].fix or "").startswith(begins)
 
 
 @pytest.mark.parametrize(
