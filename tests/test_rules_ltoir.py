@@ -182,6 +182,15 @@ def test_lto_15_a_linker_makes_code_for_the_architectures_in_its_list(
     assert judged("LTO-15", linking(low, on=target), Release.parse(linker)) is verdict
 
 
+@pytest.mark.parametrize("target", ["sm_35", "sm_37", "sm_52", "sm_75", "sm_107"])
+@pytest.mark.parametrize("release", ["11.2", "11.4", "11.7", "11.8"])
+def test_lto_15_spares_code_that_only_a_drivers_own_linker_links(release: str, target: str) -> None:
+    """As that of cuSPARSE 11.7.5 on a K80: LTO-02 says that no nvJitLink links it."""
+    old = image(ImageKind.LTOIR, "lto_35", release)
+    assert not asked("LTO-15", linking(old, on=target))
+    assert asked("LTO-02", linking(old, on=target))
+
+
 @pytest.mark.parametrize(
     ("name", "linker", "verdict"),
     [

@@ -393,7 +393,10 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
 @rule("LTO-15")
 def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker makes code for the architectures in its list."""
-    if subject.route is Route.LINK and subject.picked:
+    ltoir = image_helpers.linked(subject, ImageKind.LTOIR)
+    # What no nvJitLink links (LTO-02), a driver's own linker may make code of for older GPUs.
+    ancient = any(r[-1] < FIRST_NVJITLINK for r in map(makers.ltoir_releases, ltoir) if r)
+    if subject.route is Route.LINK and subject.picked and not ancient:
         number, family = subject.gpu.arch.number, subject.gpu.arch.suffix == "f"
         target = f"{image_helpers.real(subject.gpu)}{subject.gpu.arch.suffix}"
         yield Requirement(
