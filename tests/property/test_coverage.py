@@ -191,14 +191,20 @@ _FILE = st.lists(
 )
 
 
-@given(st.lists(_FILE, min_size=2, max_size=3), st.sampled_from((75, 80, 90, *_OF_JETSON)))
-@example([[({72}, True)], [({80}, True), ({72}, False)]], 72)
+@given(
+    files=st.lists(_FILE, min_size=2, max_size=3),
+    arch=st.sampled_from((75, 80, 90, *_OF_JETSON)),
+    bare=st.booleans(),
+)
+@example(files=[[({72}, True)], [({80}, True), ({72}, False)]], arch=72, bare=False)
+@example(files=[[({80}, True)], [({80}, True)]], arch=72, bare=True)
 def test_a_library_that_fails_alone_fails_its_package(
-    files: list[list[tuple[set[int], bool]]], arch: int
+    files: list[list[tuple[set[int], bool]]], arch: int, *, bare: bool
 ) -> None:
     """Whatever else is in it without kernels, and for GPUs of whichever kind the others have code.
 
-    As paddlepaddle-gpu 1.8.5.post97 on sm_62, which its libwarpctc.so alone is for.
+    As paddlepaddle-gpu 1.8.5.post97 on sm_62, which its libwarpctc.so alone is for, and torch
+    1.13.1 on sm_72, which only CUPTI in libtorch_cpu.so has code for: it loads that itself.
     """
     assume(all(any(launched for _, launched in modules) for modules in files))
     libraries = []
@@ -213,6 +219,10 @@ def test_a_library_that_fails_alone_fails_its_package(
                 group.kernels = [()]
         libraries.append(library)
     alone = [on(library, arch)[0].verdict for library in libraries]
+    if bare:
+        (own,) = with_kernels([({arch}, {mangled("own")})], "libown.so").groups
+        own.signature, own.kernels = replace(own.signature, registered=False), []
+        libraries.append(ArtifactSummary("x.whl", [own]))
     package = ArtifactSummary("x.whl", [each for library in libraries for each in library.groups])
     (found,) = on(package, arch)
     assert (found.verdict is Verdict.FAIL) is (Verdict.FAIL in alone)

@@ -167,7 +167,7 @@ class Kernels:
         numbers = compress(range(len(self._groups)), serving)
         every = [self._names_for(number, gpu.arch.number) for number in numbers]
         here = frozenset[str]().union(*every)
-        if not here:
+        if not any(serving):
             return None
         chosen = files_that_choose(self._groups, gpu)
         told = [
@@ -189,7 +189,9 @@ class Kernels:
         shared = frozenset[str]().union(*several)
         # A part for one architecture has no counterpart for another, but for its template.
         lost = frozenset(
-            name for name in there - here if name in shared or stem(name) not in templates
+            name
+            for name in (there - here if here else ())  # else what serves is not registered
+            if name in shared or stem(name) not in templates
         )
         libraries = tuple(self._unserved_libraries(counted, templates))
         if not lost and not libraries:
