@@ -27,9 +27,5 @@ def _line(row: FindingRow) -> str:
     headline = safe_text(headline_of(row.group.finding))
     verdict = "" if row.verdict == "ok" else f"{row.verdict} "  # a finding has more to say than ok
     on = f"{row.rule} on {row.target}{gpus}"
-    return f"{row.place}: {row.level}: {verdict}{on}: {headline}{_extent(row)}"
-
-
-def _extent(row: FindingRow) -> str:
-    """`` (1 of 794 modules)``, where others fare better."""
-    return f" ({row.modules:,} of {row.judged:,} modules)" if 0 < row.modules < row.judged else ""
+    of = f" ({row.modules:,} of {row.judged:,} modules)" if 0 < row.modules < row.judged else ""
+    return f"{row.place}: {row.level}: {verdict}{on}: {headline}{of}"

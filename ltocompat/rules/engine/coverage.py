@@ -182,6 +182,7 @@ class Kernels:
             key=lambda pair: (len(pair[1]), pair[0] > gpu.arch.number),
             default=(gpu.arch.number, frozenset[str]()),
         )
+        there = there if here else here  # else nothing that is registered serves
         stem = self._engine.stem
         templates = frozenset(map(stem, here))
         pairs = compress(zip(self._groups, self._untied, strict=True), told)
@@ -189,9 +190,7 @@ class Kernels:
         shared = frozenset[str]().union(*several)
         # A part for one architecture has no counterpart for another, but for its template.
         lost = frozenset(
-            name
-            for name in (there - here if here else ())  # else what serves is not registered
-            if name in shared or stem(name) not in templates
+            name for name in there - here if name in shared or stem(name) not in templates
         )
         libraries = tuple(self._unserved_libraries(counted, templates))
         if not lost and not libraries:

@@ -190,7 +190,8 @@ class Machine(Struct, frozen=True):
     def _matching(self, folder: str, pattern: list[str]) -> Iterator[str]:
         name, *rest = pattern
         wild = glob.has_magic(name)
-        for found in fnmatch.filter(self._names(folder), name) if wild else [name]:
+        listed = (self._looked(folder, _LIST, _listed) or []) if wild else []
+        for found in fnmatch.filter(listed, name) if wild else [name]:
             path = os.path.join(folder, found)
             if found.startswith(".") and not name.startswith("."):
                 continue
@@ -198,10 +199,6 @@ class Machine(Struct, frozen=True):
                 yield from self._matching(path, rest)
             elif wild or self.exists(path):
                 yield path
-
-    def _names(self, folder: str) -> list[str]:
-        """Names in a folder, up to a bound; none if there is no folder."""
-        return self._looked(folder, _LIST, _listed) or []
 
     def real(self, path: str) -> str:
         """Return the path after all symbolic links, whose absolute targets are also below ``root``.
