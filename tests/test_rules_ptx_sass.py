@@ -283,6 +283,18 @@ def test_ptx_10_a_version_below_that_of_the_target_is_refused(number: str) -> No
     assert judged("PTX-10", linking(unheard, on="sm_80")) is UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("number", "isa", "verdict"),
+    [("10", "4.1", None), ("13", "4.2", UNKNOWN), ("21", "5.0", None), ("20", "8.4", UNKNOWN)],
+)
+@strikes("PTX-10")
+def test_ptx_10_no_compiler_writes_a_dropped_target(
+    number: str, isa: str, verdict: Verdict | None
+) -> None:
+    """nvJitLink 13.4 refuses PTX 8.4 for sm_10 by an instruction that needs sm_20 (measured)."""
+    assert judged("PTX-10", linking(image(ImageKind.PTX, number, isa=isa), on="sm_90")) is verdict
+
+
 @every("number", BEGINS)
 @spares("PTX-10")
 def test_ptx_10_spares_the_first_version_of_every_target(number: str) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ltocompat.facts import floor, horizon, table
 from ltocompat.facts.drivers import branch_of
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import Release, SmArch, version_numbers
 from ltocompat.model.errors import UsageError
 from ltocompat.model.generic import grouped
 from ltocompat.model.projection import From, from_rows
@@ -148,10 +148,11 @@ def sm(number: int) -> Sm | None:
     return _sms().get(number)
 
 
-def first_ptx(number: int) -> str | None:
-    """The PTX ISA that first names an architecture, which may be older than all GPUs here."""
+def first_ptx(number: int, isa: tuple[int, ...] = ()) -> str | None:
+    """The first PTX ISA with an architecture; None if no compiler wrote it in PTX of that ISA."""
     known = (*table("sm")["sm"], *table("sm")["ptx_targets"])
-    return next((row["first_ptx"] for row in known if row["number"] == number), None)
+    row = next((row for row in known if row["number"] == number), {})
+    return None if isa > version_numbers(row.get("last_ptx", "99")) else row.get("first_ptx")
 
 
 def newest_sm() -> int:

@@ -234,7 +234,8 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
     for image in picked(subject, ImageKind.PTX):
         if image.arch is None:
             continue
-        first, isa = gpus.first_ptx(image.arch.number), _number(image.isa)
+        isa = _number(image.isa)
+        first = gpus.first_ptx(image.arch.number, isa or ())
         unheard = first is None and image.arch.number < gpus.newest_sm()
         needed = first and max(first, least, key=version_numbers)
         if not unheard and (isa is None or needed is None or isa >= version_numbers(needed)):
@@ -242,7 +243,7 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN if needed is None else Verdict.FAIL, component),
             f"{_described(image)} for sm_{image.arch.number}",
-            "no such architecture is known"
+            "no compiler is known that writes this architecture in such PTX"
             if needed is None
             else f"{'this architecture' if needed == first else 'a link'} needs PTX {needed} or "
             f"newer, with every {'compiler' if needed == first else 'linker'}",
