@@ -151,7 +151,7 @@ def sm(number: int) -> Sm | None:
 def first_ptx(number: int, isa: tuple[int, ...] = ()) -> str | None:
     """The first PTX ISA with an architecture; None if no compiler wrote it in PTX of that ISA."""
     known = (*table("sm")["sm"], *table("sm")["ptx_targets"])
-    row = next((row for row in known if row["number"] == number), {})
+    row: dict[str, str] = next((row for row in known if row["number"] == number), {})
     return None if isa > version_numbers(row.get("last_ptx", "99")) else row.get("first_ptx")
 
 

@@ -306,8 +306,7 @@ def of_extra(extra: str | None, verdict: Verdict, shipped: Shipped) -> Verdict:
     unknown = not_at_hand(shipped.package, shipped.others, shipped.budget)
     if extra is None or not unknown:
         return verdict
-    vague = all(is_sibling(name, shipped.package) for name in unknown)
-    return Verdict.UNKNOWN if vague else Verdict.OK
+    return Verdict.UNKNOWN if all(is_sibling(n, shipped.package) for n in unknown) else Verdict.OK
 
 
 def of_another_major(shipped: Shipped) -> Iterator[Problem]:

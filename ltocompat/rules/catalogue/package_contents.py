@@ -463,9 +463,8 @@ def library_of_driver_inside(shipped: Shipped) -> Iterator[Problem]:
 @rule("ENV-07")
 def nvrtc_without_its_builtins(shipped: Shipped) -> Iterator[Problem]:
     """A package brings an NVRTC with the builtins of another one, or with renamed ones."""
-    packages = (shipped.package, *shipped.others)
-    names = {posixpath.basename(file) for package in packages for file in package.files}
-    beside = sorted(name for name in names if library_name(name) == _BUILTINS)
+    every = (file for package in (shipped.package, *shipped.others) for file in package.files)
+    beside = sorted(posixpath.basename(file) for file in every if "nvrtc-builtins" in file)
     for host in shipped.hosts:
         name = posixpath.basename(host.place.innermost)
         opened = files_of(host, _BUILTINS, "opened")
