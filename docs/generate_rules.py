@@ -64,6 +64,12 @@ _EXPIRES = "2099-12-31"
 _HOME = re.compile(r"/home/[^/\s]+")
 _LONGEST_LINE = 300  # characters of a log's line that are shown
 _MOST_SEEN = 4  # lines of logs on a page, each with another cause
+# Code in the prose of a rule: between backticks, or an option.
+_IN_CODE = re.compile(
+    r"`([^`]+)`|(?<![\w/.$*'-])"
+    r"(-gencode arch=[\w,=]*\w|-Wl,\S+'|--?[A-Za-z][\w-]*(?:=[\w.-]*\w)?)(?![\w*])"
+)
+_VERDICT = re.compile(r"\b(?:fail|jit|ok|undocumented|(?<!are )(?<!is )(?<!with )unknown)\b")
 # Within a word, Markdown takes an underscore as it is.
 _SPECIAL = re.compile(r"([\\`*<>\[\]$~|{}]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
@@ -118,7 +124,7 @@ def _index() -> Iterator[str]:
         yield "| rule | what is wrong | verdict |\n|---|---|---|"
         for row in rows("prose", family):
             prose = rule_prose(row.head)
-            yield f"| {_link(prose.id)} | {_plain(prose.title)} | {_plain(prose.verdict)} |"
+            yield f"| {_link(prose.id)} | {_plain(prose.title)} | {_verdict(prose.verdict)} |"
         yield ""
     yield "## Not built\n\nAnother rule covers them, or no file shows the fault.\n"
     yield "| rule | what is wrong |\n|---|---|"
@@ -142,25 +148,25 @@ def _heading(family: str) -> str:
 
 
 def _left_out_page(left_out: Prose) -> str:
-    why = f"## Why no check reports it\n\n{_plain(left_out.statement)}"
+    why = f"## Why no check reports it\n\n{_prose(left_out.statement)}"
     parts = (f"# {left_out.id}: {_plain(left_out.title)}", *_what_users_see(left_out.id, ()), why)
     return "\n\n".join(parts) + "\n"
 
 
 def _rule_page(rule: Prose) -> Iterator[str]:
     yield f"# {rule.id}: {_plain(rule.title)}"
-    yield _plain(rule.statement)
-    yield f"## Fix\n\n{_plain(rule.remedy)}"
+    yield _prose(rule.statement)
+    yield f"## Fix\n\n{_prose(rule.remedy)}"
     # With a file to fill in, as it is where a text tells no values.
     checks = [filled(row.check, derived({})) for row in messages() if row.rule == rule.id]
     if checks:
         yield "## Check\n\n" + "\n".join(f"* {_code(text)}" for text in dict.fromkeys(checks))
     yield from _what_users_see(rule.id, rule.messages)
-    yield f"## When it is reported\n\n{_plain(rule.condition)}"
+    yield f"## When it is reported\n\n{_prose(rule.condition)}"
     yield (
         "## Verdict and evidence\n\n"
-        f"* Verdict: {_plain(rule.verdict)}\n* Level: {rule.level}\n"
-        f"* Read from: {_plain(rule.evidence)}\n"
+        f"* Verdict: {_verdict(rule.verdict)}\n* Level: {rule.level}\n"
+        f"* Read from: {_prose(rule.evidence)}\n"
         f"* Source: {_plain(rule.source)}\n* Tests: {_tests(rule.id)}"
     )
     example = _examples().get(rule.id)
@@ -285,6 +291,22 @@ def _command(sample: str, target: str) -> str:
 
 def _block(text: str) -> str:
     return f"```text\n{text}\n```"
+
+
+def _prose(text: str) -> str:
+    """The prose of a rule in Markdown, with its options and commands as code."""
+    parts = _IN_CODE.split(text)
+    # Between two matches stand the two groups of the expression, one of them empty.
+    return "".join(
+        _plain(part) if number % 3 == 0 else _code(part)
+        for number, part in enumerate(parts)
+        if part
+    )
+
+
+def _verdict(text: str) -> str:
+    """The same of a verdict, whose names are code as well."""
+    return _prose(_VERDICT.sub(r"`\g<0>`", text))
 
 
 def _plain(text: str) -> str:
