@@ -128,6 +128,12 @@ EXAMPLES = {
     "available",
     "cutlass-above-gpu": "Tesla T4\nAttempting to use SM80_16x8x16_F32F16F16F32_TN without "
     "CUTE_ARCH_MMA_SM80_ENABLED",
+    "loaded-library-of-another-release": "Could not load library libcudnn_cnn_infer.so.8. Error: "
+    "/opt/cuda-8.0/lib64/libnvrtc.so: undefined symbol: nvrtcGetCUBIN",
+    "mig-without-instances": "No CUDA GPUs are available\n|  No MIG devices found  |",
+    "cuda-function-missing": "ImportError: /x/ops.so: undefined symbol: cudaMallocAsync",
+    "bitsandbytes-without-arch": "Error named symbol not found at line 62 in file /src/csrc/ops.cu",
+    "library-older-than-gpu": "torch 1.7.1+cu102, RTX 3090\nCUBLAS_STATUS_EXECUTION_FAILED",
     "wheel-takes-another-library": "file=libnvJitLink.so.12 [0];  needed by /x/site-packages/"
     "nvidia/cusparse/lib/libcusparse.so.12 [0]\n7: search path=/y/lib64 (LD_LIBRARY_PATH)\n"
     "7:  trying file=/y/lib64/libnvJitLink.so.12\n7:\n"
@@ -540,6 +546,19 @@ NO_IMAGE = "no kernel image is available for execution on the device"
         (f"ImportError: {MISSING_CUDART % '10.2'}", "conda install cudatoolkit=10.2, then export "),
         (f"ImportError: {MISSING_CUDART % '11.0'}", "pip install nvidia-cuda-runtime-cu11, then "),
         (f"$ python setup.py develop\n{MISSING_CUDART % '10.2'}", "rebuild it for the installed "),
+        ("Error 804: forward compatibility was attempted on non supported HW", "Update the driver"),
+        ("NCCL WARN Cuda failure 'named symbol not found'", "If you built NCCL, build it again: "),
+        ("/x/cuda/8.0/lib64/libnvrtc.so: undefined symbol: nvrtcGetCUBIN", "unset LD_LIBRARY_PATH"),
+        ("libcuda.so: driver library failed to get device context 999", "sudo modprobe -r nvidia"),
+        ("$ srun ./a\nno CUDA-capable device is detected", "Start it in a job with a GPU "),
+        (
+            "$ docker run x\nno CUDA-capable device is detected",
+            "Start the container with the GPU: ",
+        ),
+        (
+            "llama-server.exe: cublas64_12.dll was not found",
+            "Unpack the release's archive of CUDA's libraries ",
+        ),
         (f"CUDA kernel failed : {NO_IMAGE}", "Use a build with code for this GPU: FORCE_CUDA=1 "),
         (
             f"RuntimeError: CUDA error: {NO_IMAGE}\nRTX 3090",
