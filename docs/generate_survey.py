@@ -22,7 +22,7 @@ _INTRODUCTION = """\
 
 This page explains the columns in a dataset of [`ltocompat survey`](survey.md), version {version}.
 Each table is a folder of Parquet files. Columns in italics are measured: two runs over the same
-packages fill them differently. New columns and words may be added; if a column changes its
+packages give different numbers. New columns and values may be added. If a column changes its
 meaning or is removed, the version number increases. This page is written by `python
 docs/generate_survey.py`.
 """

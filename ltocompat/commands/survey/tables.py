@@ -76,7 +76,7 @@ class DistributionRow(Row, frozen=True, kw_only=True):
 
 
 class ImageRow(Row, frozen=True, kw_only=True):
-    """Equal images of one file in a distribution, counted together."""
+    """A group of equal images in one file of a distribution."""
 
     file: str
     kind: str
@@ -96,7 +96,7 @@ class ImageRow(Row, frozen=True, kw_only=True):
 
 
 class NeedRow(Row, frozen=True, kw_only=True):
-    """One requirement of a distribution on every target, as `ltocompat require` shows it."""
+    """One requirement of a distribution for all targets, as `ltocompat require` shows it."""
 
     what: str
     component: str
@@ -168,7 +168,7 @@ class WeightRow(Row, frozen=True, kw_only=True):
 
 
 class ErrorRow(Row, frozen=True, kw_only=True):
-    """A project, a distribution or a place inside one that could not be read, and why."""
+    """A project, distribution or part of a distribution that could not be read."""
 
     source: str
     filename: str | None
