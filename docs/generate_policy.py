@@ -15,13 +15,17 @@ PAGE = Path(__file__).with_name("policy.md")
 _INTRODUCTION = """\
 # The policy
 
-The policy lists the requirements for your releases; `ltocompat audit` checks them. It consists of
-tables `[tool.ltocompat.*]` in `pyproject.toml`, or of the same tables in `ltocompat.toml` (with or
-without `tool.ltocompat.` before their names). `audit` uses the nearest file, from the current
-folder upwards; `--config FILE` names another one. Without a policy, `audit` checks the rules that
-hold on every target, and the package's own declarations: the nvJitLinks and NVRTCs that its
-metadata allow, the drivers of the CUDA major in its name or dependencies, and the platform in its
-tag.
+The policy lists the requirements for your releases; `ltocompat audit` checks them. Write it as
+tables `[tool.ltocompat.*]` in `pyproject.toml`, or as the same tables in `ltocompat.toml`, where
+you can leave out `tool.ltocompat.`. `audit` uses the nearest of these files, from the current
+folder upwards. To use another file, add `--config FILE`.
+
+Without a policy, `audit` checks the rules that hold on every target, and what the package itself
+declares:
+
+* the nvJitLinks and NVRTCs that its metadata allow
+* the drivers of the CUDA major in its name or dependencies
+* the platform in its tag
 
 `ltocompat init dist/*.whl` writes a policy that your packages pass today.
 
@@ -33,17 +37,19 @@ For completion in an editor, run `ltocompat schema policy > policy.schema.json`,
 _TITLES = {
     "targets.NAME": "Where your releases will run: one table per target, with the values of "
     "`--deploy-target`.",
-    "promise": "What the project promises about its packages.",
+    "promise": "The promises of the project about its packages.",
     "audit": "The requirements for every release, and the findings that fail it.",
-    "audit.ignore": "Findings that do not count until a given day. Write one table for each.",
-    "audit.allow": "Findings that never count. If two tables match one finding, the narrower table "
-    "decides: compared by path, then subject, kernels, target, GPUs and route.",
+    "audit.ignore": "Findings that don't fail the audit until a given day. Write one table for "
+    "each finding.",
+    "audit.allow": "Findings that never fail the audit. If two tables match one finding, the "
+    "narrower table applies. `audit` compares the tables by path, then by subject, kernels, "
+    "target, GPUs and route.",
 }
 _ENVIRONMENT = """\
 ## Environment variables
 
-A CI job can set options once for all its commands with these variables. Options on the command
-line override them. The value 1 sets a flag.
+With these variables, a CI job can set options once for all its commands. Options on the command
+line override the variables. For an option without a value, set the variable to 1.
 
 | variable | meaning |
 |---|---|
@@ -51,7 +57,7 @@ line override them. The value 1 sets a flag.
 _OTHERS = (
     (
         "LTOCOMPAT_FACTS",
-        "the path of a document of `ltocompat facts --format json`, which replaces our tables",
+        "the path of a file from `ltocompat facts --format json`, to replace the built-in tables",
     ),
     ("LTOCOMPAT_TRACEBACK", "1 prints the traceback of an internal error on standard error"),
 )
@@ -63,7 +69,7 @@ _CODES = """\
 | 0 | `audit passed` |
 | 1 | `audit failed`: a finding is at or above `fail-on` |
 | 2 | wrong usage, or a mistake in the policy |
-| 3 | `audit undecided`: a verdict is unknown, a path is unread, or there is no device code |
+| 3 | `audit undecided`: a verdict is unknown, a path was not read, or there is no device code |
 | 4 | something is missing, such as an nvJitLink (`--install-linkers` installs it) |
 """
 

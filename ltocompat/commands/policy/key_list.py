@@ -43,17 +43,17 @@ class TargetTable(_Table, frozen=True, kw_only=True):
 
     Attributes:
         driver: The driver: a release, a branch or a range.
-        container: Instead of driver: the NVIDIA_REQUIRE_CUDA of an image, for all hosts that
-            start the image.
-        nvjitlink: The nvJitLink that links there.
+        container: Instead of driver: all hosts that start an image with this
+            NVIDIA_REQUIRE_CUDA.
+        nvjitlink: The nvJitLink that links on the target.
         gpu: The GPUs: names, or architectures such as sm_90.
-        nvrtc: The NVRTC that compiles there.
-        nvlink: The release of nvlink that links the code, if a toolkit's nvlink links it.
+        nvrtc: The NVRTC that compiles on the target.
+        nvlink: The release of nvlink, if your build links the code with nvlink.
         lto: "off" for links without -lto.
         compat: The cuda-compat package in front of the driver.
         os: linux, linux-aarch64, windows or wsl2.
-        stock: A toolkit with the driver and libraries of its release.
-        lock: A lock file with the nvJitLink and NVRTC that are installed there.
+        stock: A CUDA release, with its first driver, its nvJitLink and its NVRTC.
+        lock: A lock file with the nvJitLink and NVRTC that are installed on the target.
         python: The Python version for the markers of the lock file.
         name: The name that reports show.
     """
@@ -93,18 +93,18 @@ class PromiseTable(_Table, frozen=True, kw_only=True):
 
 
 class _ExceptionTable(_Table, frozen=True, kw_only=True):
-    """Findings that do not count.
+    """Findings that don't fail the audit.
 
     Attributes:
         rule: The ID of the rule.
         reason: Why the finding does no harm, for readers of the policy.
-        path: Pattern of the artifact, or of a file in it: a name, a path, or a location without
-            versions, "libx-cu12::pkg/libaxpy.so".
-        verdict: The worst verdict that does not count.
+        path: Pattern of the artifact, or of a file in the artifact: a name, a path, or a location
+            without versions, such as "libx-cu12::pkg/libaxpy.so".
+        verdict: The worst verdict that the table accepts; a worse verdict still fails the audit.
         target: Pattern of the target's name.
-        gpu: The GPUs; [] for findings that name none.
-        about: Pattern of the subject of the finding, as a baseline names it.
-        route: The route of the modules: load or link; "" if each can use only one route.
+        gpu: The GPUs; [] for findings that name no GPU.
+        about: Pattern of the subject of the finding, as in a baseline.
+        route: The route of the modules: load or link; "" if each module can use only one route.
         modules: The largest number of affected modules in one file, for one GPU and target; 0 for
             findings about an artifact as a whole.
         asks: The newest versions that the code may need.
@@ -129,17 +129,17 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
 
 
 class IgnoreTable(_ExceptionTable, frozen=True, kw_only=True):
-    """Findings that do not count until a given day.
+    """Findings that don't fail the audit until a given day.
 
     Attributes:
-        expires: The last day on which the table counts; after that day, the audit exits with 2.
+        expires: The last day on which the table applies; after that day, the audit exits with 2.
     """
 
     expires: Annotated[dt.date, _key("2099-12-31", forms.DAY)]
 
 
 class AllowTable(_ExceptionTable, frozen=True, kw_only=True):
-    """Findings that never count."""
+    """Findings that never fail the audit."""
 
     path: Annotated[Word, _key('"libaxpy*.so"')]
     verdict: Annotated[WorseThanOk, _key('"unknown"')]
@@ -156,33 +156,33 @@ class AuditTable(_Table, frozen=True, kw_only=True):
         require_gpus: GPUs for which every artifact must have code: SASS for the GPU or its family,
             or PTX or LTO-IR that works there.
         require_archs: Images that every artifact must contain: sm_80 is SASS for exactly this
-            architecture, compute_90 PTX, lto_90 LTO-IR. The lists of build systems work, too:
-            8.0;9.0+PTX of PyTorch, 80-real;90 of CMake (a bare number is SASS and PTX), and
-            -gencode options of nvcc. hopper means the SASS for its GPUs. To require a GPU, use
+            architecture, compute_90 is PTX, lto_90 is LTO-IR. You can also write the list of
+            PyTorch (8.0;9.0+PTX), the list of CMake (80-real;90; a bare number is SASS and PTX), or
+            nvcc's -gencode options. hopper means SASS for all Hopper GPUs. To require a GPU, use
             require-gpus.
         least_driver: The driver on which everything must load; a branch means its first release.
-        max_bytes: The largest file that may be released: a number of bytes, or with kB, MB, GB, MiB
-            or GiB.
-        max_member_bytes: The largest unpacked file that a wheel or another zip may contain.
+        max_bytes: The maximum size of a released file: a number of bytes, or a number with kB, MB,
+            GB, MiB or GiB.
+        max_member_bytes: The maximum unpacked size of a file in a wheel or another zip.
         coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
             has the most kernels (IMG-04). Without this key, missing kernels are only a warning,
-            which --strict counts.
+            which fails the audit with --strict.
         fail_on: The mildest verdict that fails the audit; --fail-on overrides it.
         trial_link: true tries the nvJitLinks that the targets name; a list such as ["13.3"] tries
-            only these; "auto" tries installed ones, only for unknown verdicts.
+            only these; "auto" tries the installed nvJitLinks, and only for unknown verdicts.
         trial_load: Also load the modules on the GPUs of the machine that runs the audit; the report
             lists this machine as one more target.
         no_device_code: The result of an audit that finds no device code: pass, or undecided (exit
             code 3).
-        variants: Files of which the package loads only one. The best match for the GPU decides. []
-            means that the package loads all of them.
+        variants: Files of which the package loads only one: the best match for the GPU. [] means
+            that the package loads all files.
         provided_by: Libraries that required packages install, by package.
-        ignore: Findings that do not count until a given day; see below.
-        allow: Findings that never count; see below.
+        ignore: Findings that don't fail the audit until a given day; see below.
+        allow: Findings that never fail the audit; see below.
     """
 
     targets: Annotated[
-        Annotated[Words, Meta(min_length=1)] | None, _key('["oldest"]', without="all of them")
+        Annotated[Words, Meta(min_length=1)] | None, _key('["oldest"]', without="all targets")
     ] = None
     require_gpus: Annotated[Words, _key('["a100", "h100"]')] = ()
     require_archs: Annotated[str | Words, _key('["sm_80", "compute_90"]', forms.ARCHS)] = ()
@@ -194,7 +194,7 @@ class AuditTable(_Table, frozen=True, kw_only=True):
     trial_link: Annotated[_Trials, _key("true")] = False
     trial_load: Annotated[bool, _key("true")] = False
     no_device_code: Annotated[Literal["pass", "undecided"], _key('"pass"')] = "undecided"
-    variants: Annotated[Words | None, _key('["libx_cuda*.so"]', without="those found")] = None
+    variants: Annotated[Words | None, _key('["libx_cuda*.so"]', without="found automatically")] = None
     provided_by: Annotated[dict[str, Words], _key('{torch = ["libcudart.so.*"]}')] = field(
         default_factory=dict
     )
