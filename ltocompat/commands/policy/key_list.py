@@ -194,7 +194,7 @@ class AuditTable(_Table, frozen=True, kw_only=True):
     trial_link: Annotated[_Trials, _key("true")] = False
     trial_load: Annotated[bool, _key("true")] = False
     no_device_code: Annotated[Literal["pass", "undecided"], _key('"pass"')] = "undecided"
-    variants: Annotated[Words | None, _key('["libx_cuda*.so"]', without="found automatically")] = None
+    variants: Annotated[Words | None, _key('["libx_cuda*.so"]', without="as detected")] = None
     provided_by: Annotated[dict[str, Words], _key('{torch = ["libcudart.so.*"]}')] = field(
         default_factory=dict
     )
