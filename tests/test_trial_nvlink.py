@@ -171,7 +171,7 @@ def test_a_refusal_is_confirmed_at_once_and_names_the_place(nvlink: str) -> None
     assert (answer.outcome, answer.code, answer.confirmed) == (LinkOutcome.REFUSED, 1, True)
     assert answer.code_name == "exit status 1"
     assert explain(answer.log, "nvlink") == Reason(
-        "cubin too new", "place-1 holds code of CUDA 13.5, and this nvlink is of 13.0"
+        "cubin too new", "place-1 holds code of CUDA 13.5, but this nvlink is from CUDA 13.0"
     )
 
 
@@ -255,14 +255,14 @@ def test_a_program_that_is_no_nvlink_is_not_asked(tmp_path: Path) -> None:
                 "'LLVM 7.0.1')NVVM_ERROR_COMPILATION\nnvlink fatal   : elfLink JIT compile failed"
             ),
             "ltoir arch too new",
-            "written as LLVM20.0.0",
+            "has the format LLVM20.0.0",
         ),
         (
             "nvlink fatal   : Value 'sm_70' is not defined for option 'arch'",
             "target unsupported",
             "does not link for the architecture sm_70",
         ),
-        ("nvlink fatal   : elfLink linker library load error", "no libnvvm", "finds no libnvvm"),
+        ("nvlink fatal   : elfLink linker library load error", "no libnvvm", "needs libnvvm"),
         ("nvlink fatal   : elfLink nvvm error", "bad ltoir", "this nvlink can't use the LTO-IR"),
         (
             "nvlink fatal   : Could not open input file 'a.o'",
