@@ -1431,7 +1431,7 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
 
 
 NOT_OURS = {
-    *("nvcc", "clang", "ptxas", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
+    *("nvcc", "clang", "ptxas", "ncu", "nvidia-smi", "numba", "where", "cat", "docker", "python"),
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry"),
     *("lspci", "uv", "nm", "dpkg", "nvaccelinfo", "mix", "cargo", "dotnet", "mvn", "npm", "go"),
