@@ -31,11 +31,11 @@ class Allow(Record):
         target: A pattern.
         kernel: A pattern of kernel names; * also matches findings without kernels.
         about: A pattern; it selects the findings whose subject matches.
-        route: The route; null allows any, empty means that each module has only one route.
+        route: The route; null allows any. An empty text stands for modules with only one route.
         gpus: The GPUs; null allows any. The word any stands for findings that name no GPU.
         verdict: The worst verdict that the exception allows.
         modules: The largest number of modules that the exception allows; null allows any number.
-        asks: The newest required versions that the exception allows (driver 525.60.13); null
+        asks: The newest required versions that the exception allows, such as driver 525.60.13; null
             allows any.
     """
 
@@ -58,18 +58,18 @@ class Policy(Record):
     """The requirements that the artifacts were checked against.
 
     Attributes:
-        source: The file of the policy; empty without a policy, if only the options and the rules
-            for every target were checked.
-        options: The keys that options of this run replaced: require-archs.
+        source: The policy file. Empty if there is no policy; the audit then checked only the
+            options and the rules for every target.
+        options: The keys of the policy that command-line options replaced, such as require-archs.
         max_bytes: The largest file that may be released; null allows any size.
         max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null
             allows any size.
-        coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
-            has the most kernels; null for no minimum.
-        allow_empty: True if the audit passes without device code, or without any file.
-        trial_load: True if the modules were also loaded on this machine, as one more target.
+        coverage: The minimum number of kernels for each GPU, in percent of the kernels for the GPU
+            with the most; null for no minimum.
+        allow_empty: True if the audit passes although there is no device code, or no file at all.
+        trial_load: True if this machine was one more target, and its driver loaded the modules.
         variants: Patterns of file names; the package loads only one of these files.
-        provided_by: Patterns of libraries that dependencies install, by dependency.
+        provided_by: For each dependency, patterns of the libraries that it installs.
     """
 
     require_gpus: tuple[str, ...]
@@ -82,13 +82,14 @@ class Policy(Record):
 
 
 class Finding(verdict.Finding):
-    """A finding, and whether it counts.
+    """A finding, and its effect on the audit.
 
     Attributes:
-        standing: counts: the finding fails the audit; undecided: it is unknown whether it would;
-            passes: its verdict is better than fail-on; known: the baseline has it; ignored: by an
-            exception with an end date; allowed: by an exception without one.
-        fingerprint: The key of the finding, which stays the same from build to build.
+        standing: counts: the finding fails the audit. undecided: a fact is missing to decide this.
+            passes: its verdict is better than fail-on. known: the baseline lists it. ignored: an
+            exception with an end date covers it. allowed: an exception without an end date covers
+            it.
+        fingerprint: The key of the finding; it is the same in every build.
     """
 
     standing: Annotated[str, one_of("counts", "undecided", "passes", "known", "ignored", "allowed")]
@@ -101,8 +102,8 @@ class Result(verdict.Result):
     """The verdict on one artifact, target and GPU.
 
     Attributes:
-        failed: True if a finding counts.
-        undecided: True if no finding counts, but a required answer is unknown.
+        failed: True if a finding fails the audit (standing: counts).
+        undecided: True if no finding fails the audit, but a fact is missing to pass it.
     """
 
     findings: tuple[Finding, ...]
@@ -111,7 +112,7 @@ class Result(verdict.Result):
 
 
 class Findings(Record):
-    """Number of findings by standing."""
+    """Number of findings for each standing."""
 
     counts: Count
     undecided: Count
@@ -125,7 +126,7 @@ class Summary(check.Summary):
     """All results by verdict, the worst, and whether the audit passes.
 
     Attributes:
-        passed: True if no finding counts, and no required answer is unknown.
+        passed: True if no finding fails the audit, and no fact is missing to pass it.
     """
 
     passed: bool
@@ -137,7 +138,7 @@ class Summary(check.Summary):
 
 
 class Audit(Document, tag="ltocompat/audit/v1"):
-    """The verdicts of check on a policy's targets, and whether each finding counts."""
+    """The verdicts on the targets of a policy, and the effect of each finding on the audit."""
 
     policy: Policy
     results: tuple[Result, ...]

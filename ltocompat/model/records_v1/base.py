@@ -28,7 +28,7 @@ class Record(Struct, gc=False):
 
 
 class TablesEnd(Record):
-    """The newest entries in the tables of facts behind an answer.
+    """The newest entries of the compatibility tables that an answer is based on.
 
     Attributes:
         cuda: The newest CUDA release in the tables.
@@ -45,7 +45,7 @@ class Document(Record, tag_field="schema", kw_only=True):
     """A whole answer; its tag is its schema's name.
 
     Attributes:
-        facts: The newest entries in the tables of facts behind the answer; null in an error.
+        facts: The newest entries of the compatibility tables; null in an error.
     """
 
     facts: TablesEnd | None = None
@@ -69,9 +69,9 @@ VerdictWord = Annotated[
     one_of("ok", "jit", "undocumented", "unknown", "fail"),
     Meta(
         description=(
-            "From the best to the worst: ok is documented to work, jit means that the driver "
-            "compiles PTX at load, undocumented was measured to work but is not promised, unknown "
-            "means that a fact is missing (the finding names it), fail will not link or load."
+            "From the best to the worst: ok (documented to work), jit (works; the driver compiles "
+            "PTX at load), undocumented (measured to work, not promised by NVIDIA), unknown (a "
+            "fact is missing; the finding names it), fail (will not link or load)."
         )
     ),
 ]

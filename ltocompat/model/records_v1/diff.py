@@ -42,7 +42,7 @@ class Side(Record):
         size: Size in bytes of all files; null if unknown.
         skipped: Number of places that were not read.
         complete: True if every file was read to its end.
-        kernels: Number of different kernels that were compared; null if they were not compared.
+        kernels: Number of distinct kernels that were compared; null if kernels were not compared.
         nvjitlink_beyond: True if no known nvJitLink links some of the code.
         nvjitlink_imports: The minimum nvJitLink that exports all imported names.
     """
@@ -59,9 +59,10 @@ class Change(Record):
     Attributes:
         subject: The file; empty for the whole release.
         about: The kind of image, the GPUs, or the required package.
-        old: The values that only the old release has, or the old value; numbers are bytes.
-        count: Number of values that differ; not all are listed if the names of kernels exceed 64
-            MiB.
+        old: The values that only the old release has, or its value before the change; numbers are
+            bytes.
+        count: Number of values that differ. If the names of kernels exceed 64 MiB, old and new
+            don't list all of them.
     """
 
     kind: Annotated[str, one_of(*KINDS)]

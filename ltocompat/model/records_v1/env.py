@@ -56,7 +56,7 @@ class Compiler(Record):
 
 @published(environment.LibraryPick)
 class LibraryPick(Record):
-    """The copy of a library that one loading method finds."""
+    """The file that one loading method finds for a library."""
 
 
 @published(environment.Toolkit)
@@ -106,8 +106,8 @@ class Env(Document, tag="ltocompat/env/v1"):
     """A machine, the deploy target for it, and its problems.
 
     Attributes:
-        sandbox: The mechanisms that confine trials on this machine: Landlock, seccomp; null for
-            another one.
+        sandbox: The mechanisms that confine trials on this machine: Landlock, seccomp; null if
+            the answer is about another machine.
     """
 
     environment: Environment

@@ -14,7 +14,7 @@ from ltocompat.model.version import rule_url
 
 @published(explained.AtFault)
 class AtFault(Record):
-    """A file at the given places that causes the error."""
+    """A given file, or a place in it, that causes the error."""
 
 
 @published(explained.Explained)
@@ -22,23 +22,23 @@ class Rule(Record):
     """One rule of the catalogue, or a topic.
 
     Attributes:
-        statement: The rule; for a rule that nothing checks, the reason; for a topic, its
-            explanation.
+        statement: The rule, in full sentences. For a rule that ltocompat doesn't check: why not.
+            For a topic: its explanation.
         messages: The texts that users see.
         url: The page of the rule.
         built: True if verdicts use the rule; else only id, title and statement are given.
-        matched: The part of the text that is a message of the rule; null if the text names the
-            rule.
-        score: The fraction of the text that matches the rule, from 0 to 1.
-        line: The line of the text on which the message begins, unchanged.
-        cause: The cause; null if the text names the rule, or the message belongs to another rule,
-            too.
+        matched: The part of the given text that is a message of the rule; null if the ID of the
+            rule was given.
+        score: The fraction of the given text that matches the rule, from 0 to 1.
+        line: The line of the given text on which the message begins, unchanged.
+        cause: The cause. Null if the ID of the rule was given, or if the rule before this one has
+            the same message.
         fix: The fix for that cause.
         check: A command that shows the cause.
-        values: Values from the text, and values that the tables derive from them.
+        values: Values in the given text, and values that the tables have for them.
         here: The machine, if --here was given; else null.
         also: Further rules with the same message, or about the topic.
-        at_fault: Files at the given places that cause the error.
+        at_fault: The given files, or places in them, that cause the error.
     """
 
     source: str

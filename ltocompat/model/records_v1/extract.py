@@ -20,8 +20,8 @@ class Entry(Record):
     """A file that was written, or a place that was skipped.
 
     Attributes:
-        written: True if the file was written (path, what and note follow); else reason, size and
-            limit follow.
+        written: True if the file was written: path, what and note describe it. False if the place
+            was skipped: reason, size and limit say why.
     """
 
     written: bool

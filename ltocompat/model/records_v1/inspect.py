@@ -51,11 +51,12 @@ class Cubin(Record):
 
 @published(DeviceSymbols)
 class Symbols(Record):
-    """The symbols with which an image is linked to others.
+    """The symbols by which an image links with other images.
 
     Attributes:
         needed_by_kernels: The undefined functions that a kernel of the image reaches.
-        prototypes: Functions; each with the parameters that the cubin notes for it: ``#vil``.
+        prototypes: Functions, each with its result and parameters as the cubin encodes them:
+            ``#vil``.
     """
 
     prototypes: tuple[tuple[str, str], ...] = ()
@@ -69,13 +70,14 @@ class Image(Record):
         stored_size: Bytes in the file, without padding; null if nothing records the end.
         size: Bytes after decoding.
         kernels: Names of kernels; null if not requested or not readable.
-        entry_arch: The architecture of the fatbin entry, if the SASS is for another one; else null.
-        lacks_options: True if the fatbin entry of PTX or LTO-IR has no place for options.
+        entry_arch: The architecture of the fatbin entry, if it differs from the architecture of the
+            SASS; else null.
+        lacks_options: True if the fatbin entry of PTX or LTO-IR has no field for options.
         lists_family: True if the entry of SASS lists architectures of its family; null if the entry
-            has no place for them.
-        empty_kernels: True if every kernel only returns; false if kernels were not requested.
+            has no field for them.
+        empty_kernels: True if no kernel does more than return; false if kernels were not requested.
         symbols: Symbols; null if kernels were not requested, or if the symbols can't be read.
-        flaws: Faults in the form of a PTX text for which compilers refuse it.
+        flaws: Faults of a PTX text because of which compilers refuse it.
     """
 
     arch: ArchText | None
@@ -88,12 +90,12 @@ class Image(Record):
 
 @published(image.Module)
 class Module(Record):
-    """A set of images, of which a driver or a linker picks one for a GPU.
+    """A set of images; for a GPU, a driver or a linker picks one of them.
 
     Attributes:
         registered: True if the CUDA runtime loads the module; null if unknown.
-        guarded: True if one image has no kernels, or kernels that only return, while kernels of
-            another image do more.
+        guarded: True if one image has no kernels, or only kernels that return at once, although
+            kernels of another image do more.
         uneven: True if the images may have different kernels.
     """
 
@@ -112,10 +114,10 @@ class Host(Record):
     """A host file, with the requirements of its device link.
 
     Attributes:
-        soname: The file name that a library gives itself.
-        needed: File names of all libraries that the loader loads with it.
+        soname: The library's own name: DT_SONAME, or the name in the export directory of a DLL.
+        needed: File names of all libraries that the loader loads together with this file.
         exports: Exported names, if the file name contains a version of CUDA.
-        ptx_texts: PTX text in the data of the file, which is not checked.
+        ptx_texts: PTX text in the data of the file; ltocompat does not check it.
     """
 
     soname: str | None = None  # older inspections lack it, and what follows it
@@ -131,8 +133,8 @@ class Artifact(Record):
     """A file that contains device code or that the user named.
 
     Attributes:
-        host: The file as a host file; null if it is not one.
-        members: Libraries and programs inside an archive, and objects that a device link needs.
+        host: Needs of the file itself as a library, program or object; null if there are none.
+        members: Needs of host files inside an archive or package.
         size: Size in bytes of the file; null if reading stopped early.
         complete: True if the file was read to its end.
     """

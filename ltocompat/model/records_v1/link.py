@@ -37,7 +37,7 @@ class LinkTimes(Record):
     """Time in the library, in seconds.
 
     Attributes:
-        again: Time of the whole link in a process that has linked before.
+        again: Time of the same link when its process had linked before.
     """
 
     create: Seconds | None
@@ -50,8 +50,8 @@ class Result(Record):
     """One link.
 
     Attributes:
-        nvjitlink: The nvJitLink; null for an nvlink.
-        place: The image, if it was linked alone; null for all inputs together.
+        nvjitlink: The nvJitLink; null if nvlink linked.
+        place: The image that was linked alone; null if all inputs were linked together.
         registers: The largest number of registers per thread among the kernels of the output.
         sandbox: The mechanisms that confined the linker's process: Landlock, seccomp.
     """
@@ -99,11 +99,11 @@ class Disagreement(Record):
 
 
 class Cost(Record):
-    """Cost of the successful links with one linker, with or without LTO.
+    """Times of the successful links with one linker, with or without LTO.
 
     Attributes:
-        seconds: Total time of all links, each as the first of its process.
-        ninetieth: Time within which nine of ten links ended.
+        seconds: Total time of all links; each link was the first in its process.
+        ninetieth: The 90th percentile: nine of ten links took at most this time.
     """
 
     linker: Linker
@@ -126,7 +126,7 @@ class Summary(Record):
 
 
 class Link(Document, tag="ltocompat/link/v1"):
-    """The result of each linker for the inputs, together or image by image."""
+    """The result of each linker: for all inputs together, or for each image."""
 
     results: tuple[Result, ...]
     disagreements: tuple[Disagreement, ...]

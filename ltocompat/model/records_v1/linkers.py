@@ -28,12 +28,12 @@ class Copy(Record):
         release: Minor release.
         version: The most exact version that the evidence proves.
         path: The file itself, after all links are followed.
-        found_via: All ways to find this copy.
+        found_via: The places or search rules that lead to this copy, such as conda.
         evidence: The bytes or file that prove the version.
-        for_trials: True if the copy is in the cache for trials, which deploy targets never use.
+        for_trials: True if the copy is in the trial cache; deploy targets never use such a copy.
         machine: The processor for which the linker is built.
-        action: The action on the copy; null if the copies are only listed.
-        size: The size of the files in bytes; null if they are only listed.
+        action: What the command did with the copy; null if it only listed the copies.
+        size: The size of the copy's files in bytes; null if the command only listed the copies.
         tool: The kind of linker.
     """
 

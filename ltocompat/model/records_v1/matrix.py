@@ -20,11 +20,11 @@ from ltocompat.model.records_v1.verdict import Result, Target
 
 @published(matrix.Matrix)
 class Grid(Record):
-    """One table: an artifact on several nvJitLinks or drivers, or artifacts on deploy targets.
+    """One table: one artifact on nvJitLinks or drivers, or several artifacts on deploy targets.
 
     Attributes:
-        path: The artifact; "3 artifacts" if the rows are artifacts.
-        rows: nvJitLinks or driver branches, oldest first, or artifacts, the worst first.
+        path: The artifact; if the rows are artifacts, their number: "3 artifacts".
+        rows: nvJitLinks or driver branches, oldest first; or artifacts, the worst verdict first.
         columns: Architectures, or deploy targets.
         tried: True if trial links were made.
         cells: Indices into results, one list per row.
@@ -43,11 +43,12 @@ class Summary(Record):
 
 
 class Matrix(Document, tag="ltocompat/matrix/v1"):
-    """Artifacts by nvJitLinks, driver branches and architectures, or by deploy targets.
+    """Tables of verdicts by nvJitLink, driver branch and architecture, or by deploy target.
 
     Attributes:
         results: The results, as in ltocompat/check/v1.
-        targets: The given deploy targets, or generated ones with a driver or an nvJitLink each.
+        targets: The given deploy targets. If none was given: one generated target for each driver
+            branch and each nvJitLink.
     """
 
     results: tuple[Result, ...]

@@ -22,12 +22,14 @@ class LinkerFloor(Record):
     """The minimum nvJitLink that links all inputs.
 
     Attributes:
-        possible: No older nvJitLink can link all inputs.
-        sure: The minimum that surely works; null if a compiler is newer than all tables.
-        ceiling: The first major for which NVIDIA no longer documents that the link works.
+        possible: The oldest nvJitLink that may link all inputs; no older release can.
+        sure: The oldest nvJitLink that surely links all inputs; null if the tables don't have a
+            compiler of the inputs.
+        ceiling: The first major of nvJitLink with which the link is no longer documented to work.
         tried: True if trial links found the minimum.
         rules: The rules that set the minimum.
-        newest_producer: The minimum holds if no release after this one made the scrambled LTO-IR.
+        newest_producer: The minimum assumes that this CUDA release, or an older one, made the
+            scrambled LTO-IR.
     """
 
     sure: str | None
@@ -38,17 +40,18 @@ class LinkerFloor(Record):
 
 @published(requirement.RouteFloor)
 class RouteFloor(Record):
-    """One line of check for a GPU, and the minimum versions with which it passes.
+    """The minimum versions for one GPU and route: with older versions, check doesn't pass.
 
     Attributes:
         driver: The minimum driver; null if no known driver works.
         last_driver: The newest driver branch that works, such as R580.
         nvjitlink: The minimum nvJitLink; null if none is needed or known.
         last_nvjitlink: The newest nvJitLink that works.
-        verdict: The verdict of check with these versions.
-        set_by: The rules that refuse the next older version, or every version if none works.
+        verdict: The verdict that check gives with these versions.
+        set_by: The rules that refuse the next older version. If no version works, the rules that
+            refuse every version.
         doubts: The rules that make the verdict undocumented or worse.
-        or_older: True if the tables begin with this driver, so that an older one may work.
+        or_older: True if this is the oldest driver in the tables; an older driver may work.
     """
 
     coverage: Coverage
@@ -60,17 +63,17 @@ class Service(Record):
     """The code and the minimum versions for one GPU architecture.
 
     Attributes:
-        name: The GPU generation; next means one after all known ones.
+        name: The GPU generation; next is the generation after all known ones.
         driver: The minimum driver for all routes.
         beyond: True if no known driver is new enough.
-        nvjitlink: The minimum nvJitLink together with that driver.
-        routes: The minimum versions by route; driver and nvjitlink satisfy all routes that can be
-            satisfied.
-        hardly: True if few modules have code for the architecture, compared with another one
+        nvjitlink: The minimum nvJitLink, used with that driver.
+        routes: The minimum versions by route. driver and nvjitlink are enough for every route for
+            which a version works.
+        hardly: True if far fewer modules have code for this architecture than for another one
             (IMG-04).
         last_driver: The newest driver branch that works, such as R580.
         last_nvjitlink: The newest nvJitLink that works.
-        or_older: True if the tables begin with this driver, so that an older one may work.
+        or_older: True if this is the oldest driver in the tables; an older driver may work.
     """
 
     arch: str
@@ -90,8 +93,8 @@ class Line(Record):
     """A line to paste.
 
     Attributes:
-        met: True if the package's metadata already have this requirement or a tighter one; text is
-            then their own line.
+        met: True if the package's metadata already have this requirement or a tighter one. In that
+            case, text is the line in the metadata.
     """
 
     met: bool = False
@@ -99,7 +102,7 @@ class Line(Record):
 
 @published(requirement.VariantFloors, "driver_or_older")
 class Variant(Record):
-    """Requirements of one variant, together with the files that belong to no variant.
+    """Requirements of one variant and of the files that belong to no variant.
 
     Attributes:
         name: Its file or folder in the artifact.
@@ -113,16 +116,16 @@ class Artifact(Record):
 
     Attributes:
         nvjitlink: The minimum nvJitLink; null if nothing is linked.
-        no_nvjitlink: The reason why code is linked but no nvJitLink is named; else empty.
+        no_nvjitlink: If code is linked but no nvJitLink is named: the reason; else empty.
         driver_sass: The minimum driver for the SASS; null if there is no SASS or no known minimum.
         driver_ptx: The minimum driver that compiles all PTX with kernels; null if there is no such
             PTX or no known minimum.
         ptx_beyond: True if some PTX is newer than every known driver.
-        skipped: Places that could not be read, so that their requirements are missing.
-        variants: The variants. The artifact's own code opens one of them; the drivers above are
-            those for the variant with the lowest minimum.
-        driver_or_older: sass, ptx or both, if the tables begin with that driver, so that an older
-            one may work.
+        skipped: Places that could not be read; their requirements are missing.
+        variants: The variants; when it runs, the artifact loads one of them. driver_sass and
+            driver_ptx are for the variant with the lowest minimum.
+        driver_or_older: sass, ptx or both, if driver_sass or driver_ptx is the oldest driver in the
+            tables; an older driver may work.
     """
 
     requirements: Annotated[tuple[Requirement, ...], From("asked")]
@@ -131,17 +134,17 @@ class Artifact(Record):
 
 @published(requirement.FloorSetter)
 class FloorSetter(Record):
-    """A distribution whose code sets a minimum version of all artifacts together (--why).
+    """With --why: a distribution whose code sets a minimum version for all artifacts.
 
     Attributes:
         floor: The minimum: ">= 580.65.06", "no known driver", or "no code" for a GPU.
-        distribution: Name and version; the file, if it belongs to no distribution.
+        distribution: Name and version. If the file belongs to no distribution, its path.
         place: The first module that needs the minimum; else the library.
         archs: Architectures for which the distribution sets the minimum: 90; empty for nvJitLink.
         subject: The code that needs the minimum; empty if code is missing.
-        without: The minimum without that distribution; empty for none.
-        release: The newest release of the distribution with a lower minimum in the survey; empty
-            for none.
+        without: The minimum of all other distributions; empty if they have none.
+        release: In the survey, the newest release of the distribution with a lower minimum; empty
+            if there is none.
     """
 
     component: Annotated[str, one_of("driver", "nvJitLink", "GPU")]
@@ -161,7 +164,7 @@ class Summary(Record):
 
 
 class Require(Document, tag="ltocompat/require/v1"):
-    """The requirements of each artifact, for every deploy target."""
+    """The requirements of each artifact; they hold on every deploy target."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

@@ -21,7 +21,7 @@ class Step(Record):
     """One step and its result.
 
     Attributes:
-        way: The input and the output of the link; null if the step doesn't depend on them.
+        way: The way to link: PTX, LTO or LTO to PTX; null if the step is the same for all of them.
         target: Architecture; null if the step doesn't depend on it.
         gpu: Index of the GPU; null if none is used.
         detail: The result of the step, or the reason why it failed.
@@ -56,7 +56,7 @@ class Summary(Record):
 
 
 class Selftest(Document, tag="ltocompat/selftest/v1"):
-    """Compiling, linking, loading and running, without steps that depend on a failed one."""
+    """The steps compile, link, load and run; steps after a failed step are left out."""
 
     steps: tuple[Step, ...]
     summary: Summary

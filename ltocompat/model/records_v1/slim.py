@@ -17,7 +17,7 @@ from ltocompat.model.records_v1.base import (
 
 @published(slimmed.Removal)
 class Removal(Record):
-    """Bytes of device code that were removed for one reason. Each byte counts for only one."""
+    """Bytes of device code that were removed for one reason; no byte has two reasons."""
 
 
 @published(slimmed.Untouched)
@@ -57,13 +57,13 @@ class Artifact(Record):
         output: The new file, package or folder; with --in-place, the folder with the original
             files, if any.
         size: Bytes before the change.
-        zero_size: Bytes that are zeros now, which take no space in a wheel or a layer.
+        zero_size: Bytes that are now zero; in a compressed wheel or layer they take no space.
         stored_size: Size in bytes of all device code before the change.
         files: Number of files that were changed.
         images: Number of images that stay in changed regions; each was compared by SHA-256.
         verdicts: Verdicts on the GPUs that were kept.
-        zstd: Number of these images that Zstandard compressed before.
-        more_zstd: Number of these images that only now are compressed with Zstandard.
+        zstd: Number of these images that were compressed with Zstandard before.
+        more_zstd: Number of these images that slim compressed with Zstandard.
         zstd_driver: The minimum driver that reads Zstandard (FB-01).
         void: Signatures that were left out of a wheel.
         in_place: True if files of a folder were replaced.
@@ -92,7 +92,7 @@ class Summary(Record):
 
 
 class Slim(Document, tag="ltocompat/slim/v1"):
-    """Files and packages that were written anew. Members may be added before 1.0."""
+    """The files and packages that slim wrote. Members may be added before 1.0."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

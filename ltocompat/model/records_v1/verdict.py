@@ -27,8 +27,10 @@ class VersionSet(Record):
     Attributes:
         text: The versions as the user wrote them.
         values: All versions that the text can mean, oldest first.
-        every: True if every value has to work (a range); false if the target has one of them.
-        source: The source of the versions: given, a file, stock 12.4.
+        every: True for a range: the code has to work with every value. False if the target has one
+            of the values, and it is unknown which.
+        source: The source of the versions: given, a file name, or stock 12.4 (the version in CUDA
+            12.4).
     """
 
     values: tuple[str, ...]
@@ -47,7 +49,8 @@ class Target(Record):
     """A deploy target: where the device code will run.
 
     Attributes:
-        nodes: Names of the machines that this target stands for; empty unless it is from a fleet.
+        nodes: Names of the machines that this target stands for, if a file of nodes gave it; else
+            empty.
     """
 
     sources: dict[str, str]
@@ -65,8 +68,8 @@ class Coverage(Record):
         ptx: Number of modules that serve the GPU with PTX.
         link: Number of modules that are linked for the GPU.
         kernels: Number of kernels among best_kernels that have code for this GPU.
-        best_kernels: Number of kernels for the GPU with the most kernels; 0 if this GPU has all of
-            them.
+        best_kernels: Number of kernels for the GPU with the most kernels; 0 if this GPU has code
+            for all of them.
     """
 
     modules: Count
@@ -88,7 +91,8 @@ class Origin(Record):
 
     Attributes:
         path: Path in the image.
-        distribution: The package that installed the file: torch 2.4.0 (pip); null if none did.
+        distribution: The package that installed the file, such as torch 2.4.0 (pip); null if no
+            package did.
         layer: The Dockerfile line that made the layer: RUN pip install torch; null if unknown.
     """
 
@@ -131,14 +135,14 @@ class Finding(Record):
 
 @published(verdicts.VariantVerdict)
 class Variant(Record):
-    """The verdict on one variant; the artifact's own code opens one of several variants.
+    """The verdict on one variant; when it runs, the artifact loads one of its variants.
 
     Attributes:
         name: File or folder of the variant in the artifact.
         version: The version that distinguishes the variant: 11.8, 13.
         rules: Rules that make the verdict worse than jit.
-        serves: True if the variant has code for the GPU, or if no variant has any.
-        decides: True if this variant fits best, so that its verdict is the artifact's.
+        serves: True if the variant has code for the GPU, or if none of the variants has.
+        decides: True if this variant fits best; the artifact then has its verdict.
     """
 
 
@@ -149,12 +153,14 @@ class Result(Record):
     Attributes:
         target: Name of one of the targets.
         gpu: Name of the GPU; null if the target names none.
-        route: How the modules get onto the GPU; null if each module has only one route.
-        not_judged: Routes that were not checked, since the target doesn't name what they depend on.
-            The word symbols stands for the names in LTO-IR, which only a trial link checks.
+        route: How the modules get onto the GPU: load or link; null if each module has only one
+            route.
+        not_judged: Routes that were not checked, since the target names no driver or no linker.
+            The word symbols means that names in LTO-IR were not checked; only a trial link can.
         why: The reasoning, one sentence per entry.
-        distribution: The package of the artifact: cupy-cuda12x 14.2.0; null if unknown.
-        variants: The variants in the artifact, oldest first; the best one decides.
+        distribution: The package of the artifact, such as cupy-cuda12x 14.2.0; null if unknown.
+        variants: The variants in the artifact, oldest first. The variant with decides sets the
+            verdict.
     """
 
     target: Annotated[str, From("target.name")]

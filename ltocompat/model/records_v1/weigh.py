@@ -43,7 +43,7 @@ class Library(Record):
 
 @published(weight.Saving)
 class Saving(Record):
-    """Bytes that could be saved for one reason. Each byte counts for only one.
+    """Bytes that could be saved for one reason; no byte has two reasons.
 
     Attributes:
         estimated: True if a part was not compressed for the measurement, so that the number is an
@@ -72,7 +72,8 @@ class Layer(Record):
         history: The Dockerfile line that made the layer: RUN pip install torch; empty if the image
             records none.
         size: Size in bytes of the unpacked files.
-        hidden_size: Size in bytes of files that later layers replace or remove; they still ship.
+        hidden_size: Size in bytes of files that later layers replace or remove; the image still
+            contains them.
         stored_size: Bytes of device code in the files that a container sees.
     """
 
