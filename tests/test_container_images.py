@@ -798,7 +798,7 @@ def test_the_weight_of_an_image_is_told_by_layer(
     ]
     run(["inspect", "--weigh", str(tmp_path / "image.tar")])
     text = capsys.readouterr().out
-    assert "1.0 MiB of files that later layers hide, but that still ship" in text
+    assert "the image still ships 1.0 MiB of files hidden by later layers" in text
 
 
 def dpkg(*words: str) -> str:

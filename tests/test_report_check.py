@@ -109,7 +109,7 @@ def test_a_verdict_of_some_gpus_says_so_and_where_the_gpus_are_named() -> None:
     ]
     text = table([*goals, *found], 90)
     assert text.count("jit 1 of 2 GPUs") == 6
-    assert "2 artifacts: 2 jit; which GPUs are jit, and why: --notes\n" in text
+    assert "2 artifacts: 2 jit; to see which GPUs are jit, and why, add --notes\n" in text
     told = written("table", REPORT, [*goals, *found], Options(width=90, notes=True))
     assert "2 artifacts: 2 jit\n" in told
     assert "and why" not in table([*goals, *found])  # a column each

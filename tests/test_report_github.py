@@ -136,7 +136,7 @@ def test_a_summary_fits_in_what_github_takes() -> None:
     results: list[FindingRecord] = [PROD, *_long_names(1_500)]
     text = github.summary(REPORT, results, Options())
     assert len(text.encode()) <= 1024 * 1024
-    assert text.endswith("GitHub takes 1 MiB. --format json lists all.\n")
+    assert text.endswith("GitHub accepts 1 MiB. --format json lists all.\n")
     assert text.count("\n| ") > 1_000
 
 

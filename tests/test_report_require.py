@@ -145,7 +145,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
     [
         (
             LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False),
-            "13.3 possibly, 13.5 surely",
+            "13.3 may be enough, 13.5 surely is",
         ),
         (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False), "--trial-link shows it"),
         (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=True), "no trial could show it"),
@@ -185,6 +185,6 @@ def test_a_floor_that_a_release_to_come_may_break_says_so(
     assert isinstance(found, Required)
     assert found.nvjitlink is not None
     assert found.nvjitlink.newest_producer == newest
-    told = f"assumes a compiler of {newest} or older"
+    told = f"assumes that CUDA {newest} or older made the LTO-IR"
     assert (told in table(found)) == (newest is not None)
     assert any(told in line.note for line in found.lines) == (newest is not None)

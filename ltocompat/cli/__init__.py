@@ -90,7 +90,7 @@ app = Group(
         at_once("-V/--version", "Show the version and exit.", _print_version, is_flag=True),
         at_once(
             "--show-completion",
-            "Print a shell's completion script and exit. For the shell's start-up file: "
+            "Print a shell's completion script and exit. Line for the shell's start-up file: "
             'eval "$(ltocompat --show-completion bash)".',
             _print_completion,
             type=click.Choice(["bash", "fish", "zsh"]),

@@ -15,8 +15,8 @@ def facts(*, options: FactsOptions, form: Format = ()) -> int:
 
     For example: ltocompat facts --format json=facts.json
 
-    LTOCOMPAT_FACTS=FILE makes ltocompat use such a file of a newer release instead of its own
-    tables.
+    To use the tables of a newer release, save its JSON and set LTOCOMPAT_FACTS to the path of that
+    file.
     """
     from ltocompat.commands import facts as command
     from ltocompat.report.verbs.facts import REPORT

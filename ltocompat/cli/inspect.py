@@ -24,7 +24,8 @@ class Rows(Struct, frozen=True):
         by: Group the summary by this (default: by kind and maker).
         images: One row per image, in file order, instead of the summary.
         weigh: Show the bytes of each kind of code, and how many could be saved.
-        keep_gpus: With --weigh: show what slim saves if it keeps code for these GPUs: h100+l4.
+        keep_gpus: With --weigh: show the bytes that slim saves if it keeps only code for these
+            GPUs: h100+l4.
     """
 
     by: Annotated[str | None, Option(choices=tuple(GROUPS))] = None
@@ -63,7 +64,7 @@ def inspect(
     """
     by, listed = rows.by, rows.images or options.hashes
     if by is not None and listed:
-        raise UsageError("--by groups the summary; --images and --hash replace it: use only one")
+        raise UsageError("--by groups the summary, but --images and --hash show none; use only one")
     if rows.keep_gpus and not rows.weigh:
         raise UsageError("--keep-gpu makes --weigh show what slim would save; add --weigh")
     where = choice.filter()

@@ -38,8 +38,8 @@ def link(
 
     For example: ltocompat link a.ltoir b.ltoir --arch sm_90
 
-    Each linker links the inputs with link-time optimisation, and if they have PTX or SASS, also
-    without. This needs no GPU and no driver. Exit code 1: a link did not succeed.
+    Each linker links the inputs with link-time optimisation. If they have PTX or SASS, it also
+    links them without. This needs no GPU and no driver. Exit code 1: a link did not succeed.
     """
     where = ImageChoice(kind=short.kind).filter()
     from ltocompat.commands import link as command

@@ -30,9 +30,9 @@ class ImageChoice(Struct, frozen=True):
     """Which images are meant.
 
     Attributes:
-        arch: Only images for this architecture: sm_90a, compute_90, lto_75, or 90a for any of them.
+        arch: Only images for this architecture: sm_90a, compute_90, lto_75, or 90a for any form.
         made_by: Only images that this compiler may have made: a release (12.4), an exact version
-            (13.3.73), a tool (nvlink), a role, or unknown.
+            (13.3.73), a tool (nvlink), a role (linker), or unknown.
     """
 
     kind: Annotated[tuple[str, ...], KIND] = ()
@@ -128,7 +128,7 @@ class Threshold(Struct, frozen=True):
     """Options for the verdicts that end in exit code 1.
 
     Attributes:
-        strict: Like --fail-on undocumented; also exit with 3 if a load or link part was not
+        strict: Like --fail-on undocumented; also exit with 3 if a route (load or link) was not
             checked.
         fail_on: Exit with 1 at this verdict or a worse one (default: the policy's, else fail).
     """
@@ -143,7 +143,7 @@ class Threshold(Struct, frozen=True):
             UsageError: both options were given.
         """
         if self.fail_on is not None and self.strict:
-            raise UsageError("--strict is --fail-on undocumented; give one of the two")
+            raise UsageError("--strict means --fail-on undocumented; leave out one of the two")
         if self.fail_on is not None:
             return Verdict[self.fail_on.upper()]
         return Verdict.UNDOCUMENTED if self.strict else None

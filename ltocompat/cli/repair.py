@@ -15,8 +15,8 @@ def repair(*, options: RepairOptions, form: Format = ()) -> int:
 
     For example: ltocompat repair dist/*.whl --dry-run
 
-    patchelf changes the RUNPATHs. repair makes a change only if it fixes its finding and causes
-    no other. Exit code 1: a finding could not be fixed.
+    patchelf changes the RUNPATHs. repair makes a change only if the change fixes a finding and
+    causes no new one. Exit code 1: a finding could not be fixed.
     """
     from ltocompat.commands import repair as command
     from ltocompat.report.verbs.repair import REPORT

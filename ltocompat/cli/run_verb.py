@@ -236,7 +236,7 @@ def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list
     files = [os.path.realpath(request.file) if request.file else None for request in requests]
     if files.count(None) > 1:
         names = " and ".join(request.name for request in requests if request.file is None)
-        raise UsageError(f"{names} go to standard output; give all but one of them a file: =FILE")
+        raise UsageError(f"{names} both go to standard output; write one to a file: FORMAT=FILE")
     if len(set(files)) < len(files):
         raise UsageError("two formats go to one file; give each a separate file")
     return requests if None in files else [FormatRequest("table", None), *requests]

@@ -37,7 +37,7 @@ def told_trials(summary: ArtifactSummary) -> Iterator[Note]:
         number = count(sum(modules for modules, _ in ended), "trial")
         yield Note(
             f"{summary.path}: {number} of {ended[0][1].who} ended early: {ended[0][1].reason}; "
-            f"the rules decide without them, and open questions stay unknown (for more time: "
+            f"the rules decide without these trials, or the verdict is unknown (for more time: "
             f"{TIME_OPTION} {MORE_SECONDS})"
         )
 

@@ -129,8 +129,8 @@ def _results(
     paths: Sequence[Source] = options.paths
     if not paths:
         paths, others = _installed_files(installation)
-        kinds = "device code of tests, NVIDIA's device runtime"
-        left_out = f"; without {count(others, 'file')} that nobody runs ({kinds})" if others else ""
+        kinds = "device code of tests and NVIDIA's device runtime"
+        left_out = f"; {count(others, 'file')} left out: nobody runs {kinds}" if others else ""
         yield Note(f"checking the packages of {installation}{left_out}")
     plain = tuple(target.target for target in targets)
     yield from plain
@@ -282,7 +282,7 @@ def _need_a_driver(here: Target) -> None:
     example = shlex.quote(names[0]) if names else "cuda=12.4,gpu=h100"
     raise Missing(
         "this machine has no NVIDIA driver to check against; name the target, as in "
-        f"--deploy-target {example} (without a value, it means this machine)"
+        f"--deploy-target {example} (the default target is this machine)"
     )
 
 

@@ -42,8 +42,8 @@ _LEFT_OUT = (
     "or is called by no kernel"
 )
 _PASSED_OVER = (
-    "its output is empty: linkers ignore the code after the first region of an object, where "
-    "ld -r puts it (BLD-14); give the linker the objects one by one"
+    "its output is empty: linkers read only the first region of an object, and ld -r puts other "
+    "code after it (BLD-14); give the linker the objects one by one"
 )
 
 
@@ -108,7 +108,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     places = [Location.parse(os.fspath(place)) for place in options.places]
     if options.each:
         if output is not None:
-            raise UsageError("-o writes one link's result; leave out --each, or -o")
+            raise UsageError("-o writes the result of one link; leave out --each or -o")
         if options.add_only and any(linker.tool is Tool.NVLINK for linker in linkers):
             raise UsageError("nvlink can only link; leave out --add-only, or name an nvJitLink")
         yield from _each(options, places, linkers, target, settings)
@@ -116,7 +116,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     if target is None:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
     if output is not None and len(linkers) > 1:
-        raise UsageError("-o writes the result of one linker; name only one")
+        raise UsageError("-o writes the result of one linker; name only one linker")
     # Whole files and modules, or the images that were asked for.
     read = gather if options.where is None else functools.partial(gather_each, where=options.where)
     gathered = [piece for place in places for piece in read(place, settings)]

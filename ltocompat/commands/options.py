@@ -256,7 +256,7 @@ class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
         trial_link: Also try real linkers; this needs no GPU and no driver. With =auto, try only
             installed linkers, and only for unknown verdicts.
         trial_load: Also load the modules on this machine's GPUs.
-        beside: Packages that will be installed next to these: a wheel, a conda package, a
+        beside: Packages that will be installed with the checked ones: a wheel, a conda package, a
             *.dist-info folder, a folder of wheels, an environment, a report of pip (--dry-run
             --report) or a lock file. Repeatable.
         cache: Ask the linkers again; ignore cached answers.
@@ -310,10 +310,10 @@ class AuditOptions(VerdictOptions, frozen=True):
             TORCH_CUDA_ARCH_LIST, CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
         max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
         max_member_bytes: Fail if an unpacked file inside a wheel is larger.
-        baseline: A file of known findings, which don't fail.
+        baseline: A file of known findings; these don't fail the audit.
         write_baseline: Write today's findings to this file, for --baseline.
-        dataset: If a release fails, name the newest one that runs, according to this survey's
-            dataset.
+        dataset: The dataset of a survey. If a package fails, name its newest release in the survey
+            that runs.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: output files of reports, which must not be inputs.
     """
@@ -368,8 +368,8 @@ class MatrixOptions(SummaryOptions, frozen=True):
     """Options of ``matrix``.
 
     Attributes:
-        targets: Show artifacts by these deploy targets instead, such as the nodes of a
-            cluster: nodes.json, R550, prod.toml:edge. Repeatable.
+        targets: Show one table instead, with the artifacts on these deploy targets, such as the
+            nodes of a cluster: nodes.json, R550, prod.toml:edge. Repeatable.
     """
 
     targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
@@ -383,7 +383,7 @@ class RequireOptions(SummaryOptions, frozen=True):
         why: Show which rules, bytes and packages set each minimum version.
         survey: The dataset of a survey. For each package that sets a minimum, name its newest
             release in the survey with a lower minimum. With a lock file, show the minimums of the
-            pinned releases. --platform selects the processor (default: the one of the paths).
+            pinned releases. --platform selects the processor (default: the paths' processor).
     """
 
     together: Annotated[bool, Option(after="paths")] = False
@@ -397,7 +397,7 @@ class DiffOptions(ReadOptions, frozen=True):
     Attributes:
         old: A file, package, folder, place in a file, -, or saved JSON of inspect.
         new: The newer release, in any of these forms.
-        forbid: Exit with 1 if this happened. Repeatable, or separated by commas. lost-arch: an
+        forbid: Exit with 1 if this changed. Repeatable, or separated by commas. lost-arch: an
             architecture of SASS or LTO-IR, or all code for a GPU, is gone.
         kernels: Compare the names of kernels (default); --no-kernels is faster.
     """
@@ -478,7 +478,7 @@ class SlimOptions(ReadOptions, frozen=True):
 
     Attributes:
         paths: Libraries, objects, archives, executables, wheels, zips, conda packages, or folders.
-        output: The new file, or a folder for it (needed for several files). For a
+        output: The new file, or a folder for the new files. Several inputs need a folder. For a
             wheel, a name without a suffix means a folder.
         keep_gpus: Keep code for these GPUs: h100+l4. Repeatable. Default: all GPUs.
         keep_archs: Keep images of these architectures: sm_90,compute_120. Repeatable.
@@ -488,7 +488,7 @@ class SlimOptions(ReadOptions, frozen=True):
         pack: Compress code again with Zstandard: size, balance, or a level from 1 to 19.
         to_zstd: With --pack, also compress LZ4 and uncompressed code, which older drivers then
             can't read.
-        max_bytes: Remove code until the new file is no larger: 95M.
+        max_bytes: Remove code until the new file has at most this size: 95M.
         build: Build number in the names of the new wheels.
         in_place: Replace the files of a folder, such as an environment; the output folder gets the
             originals.
@@ -516,7 +516,7 @@ class RepairOptions(ReadOptions, frozen=True):
         output: The folder to write into; it is created if missing, and no file in it is replaced.
         dry_run: Show the changes without writing anything.
         only: Fix findings of this rule only. Repeatable.
-        beside: Packages that will be installed next to these, as in check. Repeatable.
+        beside: Packages that will be installed with these wheels, as in check. Repeatable.
     """
 
     wheels: Annotated[tuple[StrPath, ...], Argument(metavar="WHEEL...")]
@@ -536,8 +536,8 @@ class LinkOptions(ReadOptions, frozen=True):
             Default: the newest nvJitLink.
         output: Write the linked cubin to a new file.
         each: Link every image separately, not all together.
-        add_only: With --each: only add the image, without a link; this is fast and shows whether
-            the linker accepts its LTO-IR version.
+        add_only: With --each: add each image to a linker without linking. This is fast and shows
+            whether the linker accepts the LTO-IR version.
         where: the images that are meant; None: all of them.
     """
 

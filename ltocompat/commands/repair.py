@@ -114,7 +114,7 @@ def _prove(old: _Read, new: _Read, planned: Shipped, mended: Sequence[Mended]) -
     wrong = [each for each in new.findings if key_of(each) in gone]
     for each in (*wrong, *new_problems(old.findings, new.findings)):
         raise LtocompatError(
-            f"{old.path!r} is not repaired, since {each.rule} would then fail: {each.message}"
+            f"{old.path!r} is not repaired: the new wheel would fail {each.rule}: {each.message}"
         )
     if _loaded(new.shipped) != _loaded(planned) or old.images() != new.images():
         raise LtocompatError(f"{old.path!r} is not repaired: patchelf changes more than RUNPATHs")

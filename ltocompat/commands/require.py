@@ -63,7 +63,7 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     """
     found = list(require(source, limits=limits))
     if len(found) != 1:
-        raise UsageError(f"{source!r} holds {len(found)} files; give all of them to require")
+        raise UsageError(f"{source!r} holds {len(found)} files; pass the files to require itself")
     return found[0]
 
 

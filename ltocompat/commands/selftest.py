@@ -83,11 +83,11 @@ def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool
     wanted = array("f", (FACTOR * number + other for number, other in zip(x, y, strict=True)))
     wrong = [i for i in range(COUNT) if got[i] != wanted[i]]
     if not wrong:
-        return True, f"{COUNT:,} numbers, equal to the results of Python"
+        return True, f"{COUNT:,} numbers, as Python computes them"
     first = wrong[0]
     return False, (
-        f"{len(wrong):,} of {COUNT:,} numbers are wrong; number {first} is {got[first]}, by Python "
-        f"{wanted[first]}"
+        f"{len(wrong):,} of {COUNT:,} numbers are wrong; number {first} is {got[first]}, but "
+        f"Python computes {wanted[first]}"
     )
 
 

@@ -96,7 +96,7 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     policy = _policy(options.policy)
     targets = (*(target.target for target in resolved), *policy.targets)
     for reason in filter(None, (target.untold for target in targets)):
-        raise UsageError(f"the code that some nodes need is unknown: {reason}")
+        raise UsageError(f"it is unknown which code some nodes need: {reason}")
     kept = _kept(options, targets, policy)
     packing = _packing(options)
     for text in texts:
@@ -110,8 +110,8 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
         except (OSError, BadZipFile) as error:  # of the input, or of temporary files
             reason = getattr(error, "strerror", None) or str(error)
             message = (
-                f"{path!r} can't be rewritten: {reason}; make sure that it is complete, and that "
-                "TMPDIR has room for it"
+                f"{path!r} can't be rewritten: {reason}; make sure that the input is complete, and "
+                "that TMPDIR has room for a copy"
             )
             yield Failure.of(LtocompatError(message))
 
@@ -330,7 +330,7 @@ class _Run:
         for (target, gpu, route), verdict in after.items():
             known = before.get((target, gpu, route), Verdict.NOT_FOR_GPU)
             if verdict > known:
-                hint = "; without --to-zstd older drivers read it" if self._options.to_zstd else ""
+                hint = "; leave out --to-zstd for older drivers" if self._options.to_zstd else ""
                 raise LtocompatError(
                     f"{place} would be {verdict} on {gpu or target} instead of {known}, so it "
                     f"is not written{hint}"

@@ -278,12 +278,12 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
     if sm(number) is None and not newest_sm() < number <= _HIGHEST:
         near = sorted(sorted(_sms(), key=lambda other: abs(other - number))[:3])
         names = ", ".join(f"sm_{other}" for other in near)
-        raise UsageError(f"{text!r}: there is no sm_{number}; near it are {names}")
+        raise UsageError(f"{text!r}: there is no sm_{number}; the nearest are {names}")
     if suffix:
         first = floor(f"suffix-{suffix}-sm")
         if number < int(first):
             raise UsageError(
-                f"{text!r} names no architecture: the first one with suffix {suffix} is "
+                f"{text!r} is not an architecture: the first with suffix {suffix} is "
                 f"sm_{first}{suffix}; write sm_{number}"
             )
     models = [model.data_center for model in gpu_models() if model.number == number]

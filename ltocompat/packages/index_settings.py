@@ -62,8 +62,8 @@ def _default_index() -> str:
         return str(PyPI.simple_url)
     except (ImportError, AttributeError) as error:
         raise UsageError(
-            "no package index is configured, and no pip here knows one; set PIP_INDEX_URL to the "
-            "address of one"
+            "no package index is configured, and no pip here knows one; set PIP_INDEX_URL to an "
+            "index's address"
         ) from error
 
 

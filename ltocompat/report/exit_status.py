@@ -310,7 +310,7 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
         if self._found or self.code != OK:
             return
         if self._filtered:
-            yield Note("no image matches; list all without --kind, --arch and --made-by")
+            yield Note("no image matches; to list all, leave out --kind, --arch and --made-by")
         elif not self._files:
             yield Note("there is no file with device code")
 

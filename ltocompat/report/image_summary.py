@@ -236,7 +236,7 @@ class HostNeeds(Struct):
             evidence: True: each library with its evidence; else all in one line.
         """
         libraries = self._library_lines() if evidence else [self._libraries_in_a_line()]
-        texts = [(f"not checked, in its data: {text}",) for text in self.texts]
+        texts = [(f"PTX text in its data, not checked: {text}",) for text in self.texts]
         lines = [*self._undefined_lines(), *self._import_lines(), *libraries, *texts]
         lines = list(filter(None, lines))
         return Items("host needs", tuple(lines)) if lines else None
@@ -270,7 +270,7 @@ class HostNeeds(Struct):
             tail = (f" and {count(others, 'other symbol')}",) if others else ()
             yield (f"nvJitLink {release}: imports ", Code(newest[0]), *tail)
         elif self._imports:
-            yield ("nvJitLink, no version in its symbols: ", *_first_names(self._imports))
+            yield ("nvJitLink of an unknown version: imports ", *_first_names(self._imports))
 
     def _library_lines(self) -> Iterator[tuple[str, ...]]:
         for library in self._libraries:

@@ -67,7 +67,7 @@ class RunOptions(Struct, frozen=True):
         targets: Where the packages will run, as in check. Repeatable. Default: driver branches from
             535 to 615, each with the GPUs of its time.
         choice: the files of an index.
-        match: Only the projects of an index with such a name: nvidia-*.
+        match: Only the projects of an index whose names match: nvidia-*.
         shard: Survey one part of the projects: 1/8 is the first of eight.
         limit_bytes: Skip larger packages: 500MB, 2GB (default: 8GB).
         jobs: Number of worker processes (default: one per core).

@@ -189,7 +189,7 @@ class ImageGroups:
             key = (file, module.registered, *_TRAITS(image))
             group = self.found.setdefault(key, ImageGroup(file, image, module.registered))
             if len(self.found) > _MOST_GROUPS:
-                reason = f"it has more than {_MOST_GROUPS} kinds of images; no package has"
+                reason = f"it has over {_MOST_GROUPS} kinds of images, more than any real package"
                 raise LimitExceeded("kinds-of-images", reason)
             group.images += 1
             group.stored += image.stored_size or 0

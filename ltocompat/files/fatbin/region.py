@@ -289,12 +289,12 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
     if not flags & _Flag.IS_64_BIT:
         yield "its entry says that it is not 64-bit code"
     if flags & _FLAGS_SUFFIX == _FLAGS_SUFFIX:
-        yield "its entry says both a and f, but an architecture has at most one of them"
+        yield "its entry has the suffixes a and f, but an architecture has at most one suffix"
     if not sm and number in _KINDS_WITH_ARCH:
         yield "its entry names no architecture"
     packed = compression is not Compression.NONE
     if flags & _Flag.SCRAMBLED and not (packed and number == _KIND_LTOIR):
-        yield "its entry says that it is scrambled, but only compressed LTO-IR is"
+        yield "its entry says that it is scrambled, but only compressed LTO-IR can be"
 
 
 def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> Iterator[str]:

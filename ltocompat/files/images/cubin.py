@@ -119,8 +119,8 @@ class Cubin(Struct, frozen=True):
         named = self.sections[note:] if note == _ALL_BITS else self.sections[note : note + 1]
         if note and not any(section.name in _ARCH_NOTES for section in named):
             return (
-                f"e_flags of the cubin say that section {note} has its architectures, but it is "
-                f"{named[0].name if named else 'missing'}"
+                f"e_flags of the cubin say that section {note} has its architectures, but that "
+                f"section is {named[0].name if named else 'missing'}"
             )
         return None
 

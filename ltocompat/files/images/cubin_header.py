@@ -240,8 +240,8 @@ def _tables(fields: _Fields) -> str | None:
     names = (_NAMES_OF_COMPILERS, NAMES_OF_ASSEMBLER)
     if fields.shstrndx not in names or fields.shstrndx >= fields.shnum:
         return (
-            f"the cubin names section {fields.shstrndx} of {fields.shnum} as the one with the "
-            "section names, but in every cubin that is the first or second section"
+            f"the cubin has its section names in section {fields.shstrndx} of {fields.shnum}; "
+            "every other cubin has them in the first or second section"
         )
     if fields.shstrndx == NAMES_OF_ASSEMBLER and fields.shoff != HEAD_SIZE:
         return (

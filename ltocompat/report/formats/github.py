@@ -189,6 +189,6 @@ def _fitting(text: str) -> str:
     raw = text.encode("utf-8", "backslashreplace")
     if len(raw) < _LARGEST:
         return text
-    end = "\nThe rest is left out: GitHub takes 1 MiB. --format json lists all.\n"
+    end = "\nThe rest is left out: GitHub accepts 1 MiB. --format json lists all.\n"
     kept = raw[: _LARGEST - len(end) - 1].decode("utf-8", "ignore")
     return kept.rpartition("\n")[0] + "\n" + end

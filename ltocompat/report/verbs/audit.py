@@ -122,7 +122,7 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
             if exception.concerns(result, finding):
                 beyond = exception.beyond_kernels(finding)
                 about = f"it covers only a part of the finding: {beyond}"
-                return about if beyond else "it accepts less than was found"
+                return about if beyond else "the finding is worse than the exception allows"
             if finding.rule == rule:
                 other = f"it covers no {rule} finding: compare path, target, gpu and about"
     return other or "no finding needs this exception any more; delete it"

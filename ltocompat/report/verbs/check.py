@@ -194,7 +194,7 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
     if not answer.options.quiet:
         jit = any(result.verdict is Verdict.JIT for file in seen for result in file.results)
         untold = jit and not answer.options.notes and not any(column.gpu for column in columns)
-        which = "; which GPUs are jit, and why: --notes" if untold else ""
+        which = "; to see which GPUs are jit, and why, add --notes" if untold else ""
         yield Paragraph((within, _summary([artifact.worst for artifact in seen]), which))
     yield from _findings(seen, answer)
 

@@ -69,7 +69,7 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
         yield Paragraph((f"the best of the variants {', '.join(variants)} decides each cell",))
     if hardly := _sparse_coverage(matrix):
         yield Paragraph(
-            (f"few modules have code for {hardly}, although the cells don't show it (IMG-04)",)
+            (f"few modules have code for {hardly}; the cells don't show this (IMG-04)",)
         )
     found = (finding for result in results for finding in result.findings)
     for condition in dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition):

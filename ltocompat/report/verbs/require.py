@@ -157,7 +157,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         return
     yield from _lines(required)
     if required.variants:
-        title = "the package opens one of these variants; above is the least demanding one"
+        title = "the package loads one variant; the lines above are for the least demanding variant"
         yield Items(title, tuple(map(_variant, required.variants)))
     if required.services:
         yield _gpu_table(required.services, known, why=options.why)
@@ -226,7 +226,7 @@ def _hardly(known: Sequence[Service]) -> Iterator[Paragraph]:
     text = (
         f"{few} of the modules {'is' if few == '1' else 'are'} for {archs}, and "
         f"{_modules_of(most):,} for sm_{most.number}: "
-        f"it was probably not built for {archs} (IMG-04)"
+        f"the code was probably not built for {archs} (IMG-04)"
     )
     yield Paragraph((text,))
 
@@ -259,7 +259,7 @@ def _links(required: Required, known: Sequence[Service]) -> str:
     notes = [f"{floor.possible} may be enough"] if floor.sure not in (None, floor.possible) else []
     notes += ["perhaps a newer one"] if floor.sure is None else []
     if floor.newest_producer is not None:
-        notes.append(f"assumes a compiler of {floor.newest_producer} or older")
+        notes.append(f"assumes that CUDA {floor.newest_producer} or older made the LTO-IR")
     served = [service for service in known if service.driver is not None and not service.hardly]
     others = grouped((_linkers_of(service, floor), service) for service in served)
     notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
@@ -307,7 +307,7 @@ def _linker(floor: LinkerFloor) -> str:
     hint = "no trial could show it" if floor.tried else "--trial-link shows it"
     if floor.sure is None:
         return f"{floor.possible}, or a release newer than all known ones ({hint}); {end}"
-    return f"{floor.possible} possibly, {floor.sure} surely ({hint}); {end}"
+    return f"{floor.possible} may be enough, {floor.sure} surely is ({hint}); {end}"
 
 
 def _gpu_table(services: Sequence[Service], known: Sequence[Service], *, why: bool) -> Table:

@@ -56,7 +56,7 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
         same = f"compared before and after, by SHA-256: {count(slimmed.images, 'image')}"
         worse = f"{count(verdicts, 'verdict')} on kept GPUs, none of them worse"
         failing = {row.gpu: 0 for row in slimmed.verdicts if row.gpu and row.after is Verdict.FAIL}
-        fail = f"; fail, before and after, on {', '.join(failing)}" if failing else ""
+        fail = f"; {', '.join(failing)}: fail before and after" if failing else ""
         yield Paragraph((f"{same}; {worse}{fail}",))
     if slimmed.code.more_zstd:
         yield Paragraph((_floor(slimmed),))
@@ -98,8 +98,8 @@ def _untouched(row: Untouched) -> str:
 def _floor(slimmed: Slimmed) -> str:
     before, more = slimmed.code.zstd, slimmed.code.more_zstd
     return (
-        f"{before:,} of the kept images were compressed with Zstandard, and now {before + more:,}; "
-        f"these need driver {slimmed.zstd_driver} (FB-01)"
+        f"{before + more:,} of the kept images are compressed with Zstandard (before: {before:,}); "
+        f"they need driver {slimmed.zstd_driver} (FB-01)"
     )
 
 

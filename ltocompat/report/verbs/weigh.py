@@ -180,8 +180,8 @@ def _layers(weight: Weight) -> Iterator[Block]:
         rows = [(*map(binary_size, each), Code(clip(line, LONGEST_NAME))) for *each, line in sizes]
         yield Table(_LAYER_COLUMNS, tuple(rows))
     if hidden := sum(row.hidden for row in weight.layers):
-        hint = "later layers hide, but that still ship; remove them in the layer that adds them"
-        yield Paragraph((f"{binary_size(hidden)} of files that {hint}",))
+        hint = "later layers; remove each file in the layer that adds it"
+        yield Paragraph((f"the image still ships {binary_size(hidden)} of files hidden by {hint}",))
 
 
 def _inside(library: Location, weight: Weight) -> str:

@@ -39,7 +39,7 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     how = "no trial could show it" if linker.tried else "--trial-link shows it"
     notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
     if linker.newest_producer is not None:
-        notes.append(f"assumes a compiler of {linker.newest_producer} or older")
+        notes.append(f"assumes that CUDA {linker.newest_producer} or older made the LTO-IR")
     newest = max(release for release in nvjitlink_minors() if release.major < linker.ceiling)
     others: list[tuple[str, Service]] = []
     for service in services:
