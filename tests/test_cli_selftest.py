@@ -193,7 +193,7 @@ def test_wrong_numbers_are_found() -> None:
     bad = loaded(outcome=LoadOutcome.LOADED, output=struct.pack(f"{COUNT}f", *right))
     is_right, text = compared(bad, x, y)
     assert not is_right
-    assert text.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, but Python computes 22.0")
+    assert text.startswith("1 of 1,000 numbers are wrong; number 7 is 0.0, but Python ")
 
 
 @pytest.mark.parametrize("driver", [False, True])

@@ -132,7 +132,7 @@ def test_ptx_that_lies_as_text_in_data_is_listed_with_its_place(
         f"1 text of PTX 8.4 for sm_90a, the first at {at[1]:#x}",
     )
     assert run(["inspect", str(path)]) == 0
-    assert f"PTX text in its data, not checked: {host.ptx_texts[1]}" in capsys.readouterr().out
+    assert f"in its data, not checked: {host.ptx_texts[1]}" in capsys.readouterr().out
     assert run(["inspect", str(path), "--format", "json"]) == 0
     assert host.ptx_texts[0] in capsys.readouterr().out
 
@@ -162,5 +162,5 @@ def test_ptx_is_found_wherever_it_is_text(
         at = plain.index(b".version ")
         assert record.ptx_texts == (f"1 text of PTX 7.0 for sm_50, the first at {at:#x}",)
     assert run(["inspect", str(path)]) == 0
-    assert f"PTX text in its data, not checked: d.pkl: {found[3].ptx_texts[0]}" in capsys.readouterr().out
+    assert f"in its data, not checked: d.pkl: {found[3].ptx_texts[0]}" in capsys.readouterr().out
     assert run(["check", str(path), "--deploy-target", "driver=550,gpu=a100"]) == 3

@@ -236,7 +236,7 @@ class HostNeeds(Struct):
             evidence: True: each library with its evidence; else all in one line.
         """
         libraries = self._library_lines() if evidence else [self._libraries_in_a_line()]
-        texts = [(f"PTX text in its data, not checked: {text}",) for text in self.texts]
+        texts = [(f"in its data, not checked: {text}",) for text in self.texts]
         lines = [*self._undefined_lines(), *self._import_lines(), *libraries, *texts]
         lines = list(filter(None, lines))
         return Items("host needs", tuple(lines)) if lines else None
