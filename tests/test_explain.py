@@ -151,6 +151,8 @@ EXAMPLES = {
     "file or directory",
     "ltoir-bitcode": "error: Invalid bitcode version (Producer: 'LLVM20.0.0' Reader: 'LLVM 7.0.1')",
     "cufft-callback": "cuFFT: this plan does not support LTO callbacks",
+    "cufft-without-lto-callbacks": "error: cuFFT LTO callbacks not supported",
+    "xformers-beside-rocm-pytorch": "xFormers wasn't build with CUDA support\ntorch 2.4.1+rocm6.1",
     "arch-unknown": "nvcc fatal   : Unsupported gpu architecture 'compute_92'",
     "linker-too-old-for-arch": "nvlink fatal   : Value 'sm_121' is not defined for option 'arch'",
     "changed-in-cuda-13": 'a.cu(5): error: no suitable constructor exists to convert from "int" to '

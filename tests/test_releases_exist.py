@@ -82,6 +82,9 @@ PUBLISHED = [
     ),
     (r"-c conda-forge gxx=(\d{1,2})\b", {f"{gcc}" for gcc in range(8, 16)}),
     (r"nvidia-cudnn-cu\d\d>?==?(\d)\.", {"8", "9"}),
+    (r"\bCUDA (\d{2}\.\d) (?:or|and) newer", {*RELEASES}),
+    (r"\bCUDA (\d{2}\.\d) first on PATH", {*RELEASES}),
+    (r"nvidia-nvjitlink(?:-cu\d\d)?>=(\d{2}\.\d)", at_least("12.0")),
 ]
 """Commands that name a release, and the releases that are there."""
 
@@ -121,6 +124,12 @@ TOOLKIT = "nvcc fatal   : Unsupported gpu architecture 'compute_{sm}'\n"
         (
             f"conda-error\nPackagesNotFoundError: cudatoolkit=12.4\n{lines(565, '', '')}",
             "'cuda-version=12.6'",
+        ),
+        # So does PTX ISA 8.6, which a fix asks the next toolkit for.
+        ("Feature '.cta' requires PTX ISA .version 8.6 or later", "CUDA 12.8 or newer"),
+        (
+            f"Unsupported .version 8.6; current version is '8.5'\n{lines(0, '12.6', '')}",
+            "CUDA 12.8",
         ),
         (TOOLKIT.format(sm=75) + WINDOWS, "install CUDA 10.0 from"),
         (TOOLKIT.format(sm=75) + WINDOWS, '$env:CUDA_PATH = "C:\\Program Files\\NVIDIA GPU'),

@@ -85,6 +85,22 @@ def test_the_floor_of_a_constraint_is_what_the_documents_say(
     assert least_version([constraint]) == floor
 
 
+@pytest.mark.parametrize(
+    ("constraint", "said"),
+    [
+        # sm_70 came with CUDA 9.0 and sm_90 with 11.8, but nvJitLink with 12.0.
+        (LinkerTargets(70), ">= 12.0, <= 12.9"),
+        (LinkerTargets(90), ">= 12.0, < 14"),
+        (LinkerTargets(100), ">= 12.8, < 14"),
+        (LinkerTargets(100, family=True), ">= 12.9, < 14"),
+    ],
+)
+def test_no_floor_of_a_target_is_older_than_the_first_linker(
+    constraint: Constraint, said: str
+) -> None:
+    assert str(constraint) == said
+
+
 @pytest.mark.parametrize("major", range(7, 15))
 def test_code_of_any_cuda_release_needs_the_first_known_driver_that_check_takes(major: int) -> None:
     known = [drivers.first_production(branch) for branch in drivers.driver_branches()]

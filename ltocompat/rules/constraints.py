@@ -288,8 +288,8 @@ class LinkerTargets(_OnLinker, frozen=True):
             return f"that knows sm_{self.number}"
         next_major = nvjitlink_minors()[-1].major + 1  # which may drop it
         last = f"<= {row.last_toolkit}" if row.last_toolkit else f"< {next_major}"
-        family = floors.linker("family-linker")
-        first = max(row.first_toolkit, family) if self.family else row.first_toolkit
+        family = floors.linker("family-linker") if self.family else FIRST_NVJITLINK
+        first = max(row.first_toolkit, family)
         return f">= {first}, {last}"
 
     def judge(self, value: Release) -> Verdict:
