@@ -547,7 +547,7 @@ NO_IMAGE = "no kernel image is available for execution on the device"
         (f"{NO_NVRTC}\nMy GPU is 4090", "PyTorch: pip install "),
         (f"ImportError: {MISSING_CUDART % '10.2'}", "conda install cudatoolkit=10.2, then export "),
         (f"ImportError: {MISSING_CUDART % '11.0'}", "pip install nvidia-cuda-runtime-cu11, then "),
-        (f"$ python setup.py develop\n{MISSING_CUDART % '10.2'}", "rebuild it for the installed "),
+        (f"$ python setup.py develop\n{MISSING_CUDART % '10.2'}", "Rebuild it for the installed "),
         ("Error 804: forward compatibility was attempted on non supported HW", "Update the driver"),
         ("NCCL WARN Cuda failure 'named symbol not found'", "If you built NCCL, build it again: "),
         ("/x/cuda/8.0/lib64/libnvrtc.so: undefined symbol: nvrtcGetCUBIN", "unset LD_LIBRARY_PATH"),
