@@ -110,7 +110,8 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
         asks: The newest versions that the code may need.
         kernel: Pattern of kernel names: mangled, or as in the source up to the first template
             argument (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel
-            of its modules matches. LTO-IR and Tile IR show no names, so findings in them stay.
+            of its modules matches. LTO-IR and Tile IR show no names, so their findings are never
+            ignored.
     """
 
     rule: Annotated[str, _key('"PTX-06"')]
@@ -154,7 +155,7 @@ class AuditTable(_Table, frozen=True, kw_only=True):
     Attributes:
         targets: The names of the targets to check.
         require_gpus: GPUs for which every artifact must have code: SASS for the GPU or its family,
-            or PTX or LTO-IR that works there.
+            or PTX or LTO-IR that works on the GPU.
         require_archs: Images that every artifact must contain: sm_80 is SASS for exactly this
             architecture, compute_90 is PTX, lto_90 is LTO-IR. You can also write the list of
             PyTorch (8.0;9.0+PTX), the list of CMake (80-real;90; a bare number is SASS and PTX), or
