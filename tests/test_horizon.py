@@ -98,7 +98,7 @@ def test_a_later_minor_of_a_linker_is_judged_by_what_is_documented(
     result = check(name, f"nvjitlink={NEXT},gpu=sm_80", "link")
     assert result.verdict is verdict
     (note,) = found(result, "TGT-03")
-    said = f"nvJitLink {NEXT} is newer than {NEWEST}, the newest in our tables"
+    said = f"nvJitLink {NEXT} is newer than {NEWEST}, the newest entry in our tables"
     assert note.message.startswith(said)
     assert note.message.endswith("this version may have dropped sm_80")
 

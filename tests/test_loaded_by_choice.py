@@ -87,7 +87,7 @@ def test_sass_for_the_gpu_in_the_same_file_makes_it_a_note() -> None:
     assert result.verdict is Verdict.OK
     (note,) = [finding for finding in result.findings if finding.rule == "PTX-01"]
     assert (note.level, note.module_count) == (Level.NOTE, 3)
-    assert "no wrapper registers it, and its library has SASS for this GPU" in note.message
+    assert "no wrapper registers it, and its library has other SASS for this GPU" in note.message
     assert (result.coverage.sass, result.coverage.none) == (1, 3)
 
 

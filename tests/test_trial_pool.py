@@ -257,7 +257,7 @@ def test_refusal_names_code_and_input() -> None:
 def test_refusal_by_a_spoilt_process_does_not_count() -> None:
     _, victim = ask(request("poison"), request("victim"), workers=1)
     assert (victim.outcome, victim.confirmed) == (LinkOutcome.ACCEPTED, False)
-    assert victim.note.endswith("answered: refused (INVALID_INPUT)")
+    assert victim.note.endswith("answer was: refused (INVALID_INPUT)")
 
 
 def test_files_share_no_process() -> None:

@@ -38,7 +38,7 @@ class PtxFlaw(_OpenWords):
     NOT_ASCII_FILE = "non-ASCII names of source files"
     NOT_ASCII_COMMENT = "non-ASCII comments"
     LATE_TARGET = "a .target after other directives"
-    LOWER_TARGET = "a .target after one for a newer architecture"
+    LOWER_TARGET = "a .target after a .target for a newer architecture"
     LAST_COMMENT = "a comment at its end without a line break"
     OPEN_COMMENT = "an unterminated comment"
     CUT = "an unfinished function or statement"

@@ -144,7 +144,7 @@ class DriverOfWriter(AlwaysMet, frozen=True):
     cuda: Release
 
     def __str__(self) -> str:
-        return f"of CUDA {self.cuda} to run all that CUDA {self.cuda} can build"
+        return f"of CUDA {self.cuda} to run everything that CUDA {self.cuda} builds"
 
     def noted(self, value: DriverVersion) -> bool:
         """Return whether the driver has the same major and an older minor."""

@@ -200,7 +200,7 @@ def _leave_out(archs: Iterable[SmArch]) -> str:
     arm = {arch for arch in archs if gpus.arm_only(arch.number)}
     hidden = _archs(set(archs) - arm)
     whole = [f"leave {_archs(arm)} out of -gencode"] if arm else []
-    where = "for files in which other images serve all other GPUs"
+    where = "in files whose other images serve all other GPUs"
     return "; ".join([*whole, *([f"leave {hidden} out of -gencode {where}"] if hidden else [])])
 
 

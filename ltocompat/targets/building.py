@@ -155,6 +155,6 @@ def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
         between = f", which is between {around.below} and {around.above}," if gap else ""
         raise UsageError(
             f"no NVIDIA page in our tables names the driver that comes with CUDA {release}"
-            f"{between} for {system}; give one as well, as in cuda={release},driver={newest}"
+            f"{between} for {system}; name a driver, too, as in cuda={release},driver={newest}"
         )
     return read_driver(str(driver), f"stock {release}")

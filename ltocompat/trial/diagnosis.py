@@ -44,8 +44,8 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
             sentence = f"{_name(image)} is for a different architecture than the link's {target}"
             return Reason("other architecture", sentence)
     sentence = (
-        f"{linker} can't use it: it must be damaged, since its headers show that it is neither "
-        "newer nor for another architecture"
+        f"{linker} can't use this input: its headers show no newer version and no other "
+        "architecture, so it must be damaged"
     )
     return Reason("damaged", sentence) if looked_at else reason
 

@@ -192,7 +192,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
         if rows[0] == rows[1]:
             return replace(second, confirmed=True)
         what = self.code_name or self.signal or self.code or self.exit_status
-        note = f"a process that had made other trials before answered: {self.outcome} ({what})"
+        note = f"after other trials in the same process, the answer was: {self.outcome} ({what})"
         return replace(second, note=note)
 
     @property

@@ -31,8 +31,8 @@ def compat_pair_not_provided(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(
             COMPAT_PAIR,
             "cuda-compat",
-            "NVIDIA doesn't list this package as usable with this kernel driver (its list has "
-            f"packages {packages[0]} to {packages[-1]} over kernel drivers {', '.join(bases)})",
+            "NVIDIA doesn't list this package for this kernel driver (the list has packages "
+            f"{packages[0]} to {packages[-1]} for kernel drivers {', '.join(bases)})",
         )
 
 
@@ -53,8 +53,8 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
-            f"the libcuda{driver} of cuda-compat in front of {beneath}: if that driver is not "
-            "older, every program fails with error 803",
+            f"the libcuda{driver} of cuda-compat in front of {beneath}: if the driver is as new as "
+            "cuda-compat or newer, every program fails with error 803",
             evidence=copy.path,
         )
 

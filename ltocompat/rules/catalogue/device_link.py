@@ -82,8 +82,8 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"{image} in a fatbin for {subject.gpu.arch}",
-                "linkers pick it for its family and then refuse it: they accept only SASS by CUDA "
-                "13 and newer, for sm_103 and sm_121",
+                "linkers pick it for its family and then refuse it: they accept only SASS that "
+                "CUDA 13 or newer made for sm_103 or sm_121",
                 remedy="link the bare cubin, or compile SASS for the target",
             )
         cuda = makers.writer(image)
@@ -103,8 +103,8 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
                 f"SASS of CUDA {cuda}",
-                "in trials, nvJitLink crashed on relocatable SASS of 7.5, 9.0 and 9.2 "
-                "(segmentation fault), and linked SASS of 11.1",
+                "in trials, nvJitLink crashed on relocatable SASS of CUDA 7.5, 9.0 and 9.2 "
+                "(segmentation fault), and linked SASS of CUDA 11.1",
                 remedy="compile the SASS with CUDA 11.1 or newer",
                 evidence=makers.evidence(image),
             )

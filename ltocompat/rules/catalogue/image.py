@@ -62,7 +62,7 @@ def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
         own = "" if summary.groups else "; it has no other device code"
         yield Problem(
             Verdict.OK,
-            f"{images} {verb} not checked: its users don't run them{own}",
+            f"{images} {verb} not checked: users of the package don't run tests{own}",
             **artifact_code.counted(groups),
             subject="images of tests",
         )
@@ -97,8 +97,8 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
 def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
     """NVIDIA's device runtime and code that a driver loads itself don't affect verdicts."""
     kinds = (
-        ("NVIDIA's device runtime", "device links use it for code that calls it", "device runtime"),
-        ("a driver's own code", "the driver itself loads it", "code of a driver"),
+        ("NVIDIA's device runtime", "it is only for device links of other code", "device runtime"),
+        ("a driver's own code", "only the driver loads it", "code of a driver"),
     )
     own = "" if summary.groups else "; there is no other device code"
     found = summary.device_runtime, summary.driver_code
@@ -106,7 +106,7 @@ def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
         if groups:
             yield Problem(
                 Verdict.OK,
-                f"{what} is not checked: only {use}{own}",
+                f"{what} is not checked: {use}{own}",
                 **artifact_code.counted(groups),
                 subject=subject,
             )

@@ -166,7 +166,7 @@ def not_brought(
     """
     for other in shipped.others:
         if any(posixpath.basename(path) == file for path in other.files):
-            text = f"and {other} has {{}}: the library loads if {other.name} is loaded first"
+            text = f"and {other} has {{}}: it is found only if {other.name} is loaded first"
             return Verdict.OK, text, f", unless {other.name} is always installed"
     every = not_at_hand(shipped.package, shipped.others, shipped.budget)
     majors = "|".join(map(str, _majors(file, shipped))) or "none"
@@ -179,7 +179,7 @@ def not_brought(
     name = "torch" if beside_torch else unknown[0]
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
-        f"; if every {name} that the metadata allow has it, name that package with --with, or "
+        f"; if every allowed {name} has this library, name that package with --with, or "
         f"{requires}provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
     # Unless others are of its CUDA by their names, what is linked with torch is of torch's CUDA.
@@ -190,7 +190,7 @@ def not_brought(
         return verdict, told, f", or write an upper bound for torch{cure}"
     by = truncate_list(("torch",) if beside_torch else unknown, 1, link="or")
     may = "has to" if beside_torch else "may"
-    told = f"and {{}} {may} come with {by}: the library loads only with a release that has it"
+    told = f"and {{}} {may} come with {by}: with a release that lacks it, loading fails"
     vague = not beside_torch and all(is_sibling(name, shipped.package) for name in unknown)
     return Verdict.UNKNOWN if vague else Verdict.OK, told, cure
 
@@ -287,8 +287,8 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
             seen.add(lead)
             yield Problem(
                 Verdict.UNDOCUMENTED,
-                f"the metadata allow {lead.package} {majors[0]}.x, but {library.named}, the file "
-                "of another major",
+                f"the metadata allow {lead.package} {majors[0]}.x, which has the file of another "
+                f"major, but {library.named}",
                 _advice(library, shipped),
                 lead.line,
                 subject=str(lead.package),

@@ -97,7 +97,7 @@ def _beside_it(releases: tuple[Release, ...], linker: LinkerTraits | None) -> st
 def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
     """The package or toolkit to require, as far as the releases of the compiler are known."""
     if not releases:
-        return f"require an {image_helpers.linker_name(subject)} that is no older than its compiler"
+        return f"require an {image_helpers.linker_name(subject)} as new as the LTO-IR's compiler"
     if subject.offline:
         return f"link with nvlink of CUDA {releases[-1]} or newer"
     perhaps = "" if len(releases) == 1 else f" (a trial may show that {releases[0]} is enough)"
@@ -166,8 +166,8 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         code = replace(arch, suffix="f") if hidden else arch
         if _suffix_matches(code, subject.gpu.arch, subject.linker):
             continue
-        only = "it links only if it uses no instruction that needs the suffix: a trial link decides"
-        but = f"it links if compiled for {arch}; if compiled for {code} (no byte shows it), {only}"
+        only = "it links only if no instruction needs the suffix: a trial link decides"
+        but = f"no byte shows the suffix: made for {arch}, it links; made for {code}, {only}"
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
@@ -291,7 +291,7 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{names} will link with the driver, which refuses LTO-IR: {has} is found",
-            remedy=f"install nvJitLink {least} or newer, of the driver's major, if you link LTO-IR",
+            remedy=f"if you link LTO-IR, install nvJitLink {least} or newer of the driver's major",
             evidence=linker.path if linker else "the search of cuda-pathfinder",
             level=Level.NOTE,
         )
@@ -319,8 +319,8 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     consequence = (
         f"the tables name no minimum driver for CUDA {major}"
         if floor is None
-        else f"this linker makes code of CUDA {major}, and NVIDIA documents older drivers as "
-        "unsupported (which was not measured)"
+        else f"this linker makes code of CUDA {major}, and NVIDIA documents that older drivers "
+        "don't support it (not measured)"
     )
     yield Requirement(
         driver_of_major(major),

@@ -270,7 +270,7 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
         Verdict.FAIL if older else Verdict.UNKNOWN,
         f"{headline}: every CUDA program fails with error 803"
         if older
-        else f"{headline}: error 803, unless NVIDIA allows the pair as it does for cuda-compat",
+        else f"{headline}: error 803, unless NVIDIA lists this pair for cuda-compat",
         evidence=f"{user.real}; {kernel.source}",
         headline=headline,
     )

@@ -145,7 +145,7 @@ def tag_of_another_machine(shipped: Shipped) -> Iterator[Problem]:
     yield Problem(
         wrong if whole and not chooses else Verdict.OK,
         f"its tag says {'.'.join(platforms)}, but {len(other)} of {len(hosts)} {many} for {found}",
-        cure if whole else "leave out the files for other machines, unless something reads them",
+        cure if whole else "leave out the files for other machines, unless the package needs them",
         str(first.place),
         subject="platform tag",
         asked=tuple(f"{machine} ({form})" for form, machine in sorted(kinds)),
@@ -399,7 +399,7 @@ def nvjitlink_shipped_twice(shipped: Shipped) -> Iterator[Problem]:
             what = "overwrite each other's" if same else "both contain"
             yield Problem(
                 Verdict.UNKNOWN,
-                f"{package} and {other} {what} {name}: a process gets the one that is "
+                f"{package} and {other} {what} {name}: a process gets the copy that is "
                 f"{'installed last' if same else 'loaded first'}",
                 evidence=f"{files[name]}; {others[name]}",
             )
@@ -475,7 +475,7 @@ def nvrtc_without_its_builtins(shipped: Shipped) -> Iterator[Problem]:
                 Verdict.FAIL,
                 f"{name} opens {lacking[0]}, but the package has {beside[0]}: NVRTC compiles "
                 "nothing",
-                "copy both files from one release, and exclude them from renaming",
+                "copy both files from one release, and keep their names (auditwheel --exclude)",
                 host.place.innermost,
                 subject=name,
             )

@@ -276,8 +276,8 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
         if declared.cuda is not None and declared.cuda > cuda and not image.compat:
             yield Problem(
                 Verdict.OK,
-                f"{image.package.name} starts on CUDA {declared.cuda} drivers and newer ones, "
-                f"but its code runs from {floor} on",
+                f"{image.package.name} refuses drivers before CUDA {declared.cuda}, but its code "
+                f"runs with driver {floor} and newer",
                 f"write {line}, unless another part of the image needs more",
                 declared.source,
                 subject="drivers",
@@ -311,8 +311,8 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
                 what, error = "a stub of libcuda where its loader searches", "34"
                 remedy = f"remove it from the image, or {folder} from LD_LIBRARY_PATH and "
                 remedy += "ld.so.conf.d; only linkers need a stub (-L)"
-        message = f"{image.package.name} has {what}, which may hide the host's: then every CUDA "
-        message += f"call fails with error {error}"
+        message = f"{image.package.name} has {what}. If the loader finds it before the host's "
+        message += f"libcuda, every CUDA call fails with error {error}"
         yield Problem(verdict, message, remedy, example=host.place, subject=what)
     for reason in image.skipped:
         folder, _, name = reason.place.innermost.rpartition("/")
@@ -349,8 +349,8 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
                 Verdict.FAIL if least else Verdict.UNDOCUMENTED,
                 f"the metadata allow {listed}, but {package.name} has no code for "
                 f"{'it' if len(missing) == 1 else 'them'} (error 209)",
-                "compile for these GPUs, or write the lines of ltocompat require --for "
-                f"{package.kind.metadata}",
+                "compile for these GPUs, or correct the metadata with the lines of: ltocompat "
+                f"require --for {package.kind.metadata}",
                 declared.source,
                 subject="GPUs",
                 asked=tuple(f"sm_{service.number}" for service in missing),
@@ -405,9 +405,9 @@ def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
             name = posixpath.basename(host.place.innermost)
             yield Problem(
                 Verdict.FAIL,
-                f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, but neither it "
-                f"nor its libraries load librt: {old[0]} allows a glibc before 2.34, with which "
-                f"{name} fails to load",
+                f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, but nothing "
+                f"loads librt for {name}: with a glibc before 2.34, which {old[0]} allows, {name} "
+                "fails to load",
                 f"link it with -lrt, or run patchelf --add-needed librt.so.1 {name}",
                 str(host.place),
                 subject=f"librt of {name}",

@@ -281,7 +281,7 @@ _OF_FLAW = {
     PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, which need 64-bit addresses",
     PtxFlaw.NOT_ASCII_FILE: "nvJitLink 12.3 and newer refuses it or aborts the process",
     PtxFlaw.NOT_ASCII_COMMENT: "nvJitLink 12.8 to 13.3 refuses it (Unexpected non-ASCII character)",
-    PtxFlaw.LOWER_TARGET: "linkers refuse it if that target is unknown to them or to its .version",
+    PtxFlaw.LOWER_TARGET: "linkers refuse it if they, or its .version, don't know the newer target",
     PtxFlaw.LAST_COMMENT: "nvJitLink 12.0 aborts the process",
 }
 

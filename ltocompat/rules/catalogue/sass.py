@@ -151,9 +151,9 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
     if symbols.needed_by_kernels:
         names = image_helpers.listed(symbols.needed_by_kernels)
         text = (
-            f"its kernels call {names}, which it doesn't define: eager loading fails at once with "
-            "error 500 (named symbol not found), lazy loading (the default since CUDA 12.2) fails "
-            "at cuFuncLoad of such a kernel"
+            f"its kernels call {names}, which it doesn't define: eager loading fails with error "
+            "500 (named symbol not found); lazy loading (the default since CUDA 12.2) fails when "
+            "such a kernel is loaded"
         )
         return Verdict.FAIL, text, "; its symbols and relocations"
     if symbols.undefined:

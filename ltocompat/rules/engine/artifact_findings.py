@@ -47,7 +47,7 @@ from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
 _UPDATE = "update ltocompat, or load the code on such a GPU: no key of the target helps here"
-_WRITE_BODIES = "compile the kernels with bodies for this GPU, too: see the uses of __CUDA_ARCH__"
+_WRITE_BODIES = "compile the kernels' bodies for this GPU, too: see the uses of __CUDA_ARCH__"
 
 
 def artifact_findings(
@@ -137,7 +137,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     reasons = [*grouped((image, f"{image} {reason}") for image, _, reason in excluded).values()]
     listed = "; ".join(told[0] for told in reasons[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
-    hollow = f"; the kernels of {empty[0]} only return and do nothing" if empty else ""
+    hollow = f"; the kernels of {empty[0]} are empty" if empty else ""
     found = finding_by_engine(
         ABSENT_FROM_DEVICE_LINK if objects else by_route,
         Verdict.UNKNOWN if open_ else Verdict.FAIL,
@@ -197,7 +197,7 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
     return finding_by_engine(
         SPARSE_COVERAGE,
         Verdict.OK,
-        f"{headline}, unlike other libraries (add gpu={left_out[0].gpu} to the target)",
+        f"{headline}, but code in other libraries (add gpu={left_out[0].gpu} to the target)",
         example=left_out[0].findings[0].example,
         level=Level.WARNING,
         headline=headline,
@@ -354,11 +354,11 @@ def _note(
         return
     if where.beyond:
         text = (
-            f"is newer than {where.below}, the newest in our tables; the verdict relies on "
+            f"is newer than {where.below}, the newest entry in our tables; the verdict relies on "
             f"documented {documented} compatibility, but this version may have dropped {arch}"
         )
     elif where.below is None:
-        text = f"is not in our tables: it counts as older than {where.above}, the oldest there"
+        text = f"is not in our tables: it counts as older than {where.above}, their oldest entry"
     else:
         text = f"is not in our tables: it counts as between {where.below} and {where.above}"
     yield finding_by_engine(NOT_IN_TABLES, Verdict.OK, f"{version} {text}")

@@ -166,9 +166,9 @@ def _driver_in_front(result: Result, summary: ArtifactSummary) -> Finding | None
     if driver is not None and (judged or set(driver.values) == {version}):
         return None
     message = (
-        f"the loader finds the image's {name} before the host's: every CUDA call fails if "
-        "the host has another driver that is as new or newer (error 803), or an older driver and a "
-        "GeForce (error 804)"
+        f"the loader finds the image's {name} before the host's. If the host has another driver "
+        "that is as new or newer, every CUDA call fails with error 803. If the driver is older and "
+        "the GPU is a GeForce, every call fails with error 804"
     )
     remedy = f"remove {folder} from LD_LIBRARY_PATH and ld.so.conf.d"
     fix = f"{remedy}, or name the driver in the target" if driver is None else remedy

@@ -38,7 +38,7 @@ _File = tuple[str, tuple[str, ...]]
 _UNREGISTERED = "no wrapper registers it, and"
 PICKED_BY_PROGRAM = f"{_UNREGISTERED} it is unknown whether a program of the package picks it here"
 _SIBLING = "other modules of its library have SASS of its kernels for this GPU"
-_CHOOSES = "its library chooses kernels by GPU, and has SASS for this one in other modules"
+_CHOOSES = "its library chooses kernels by GPU, and has SASS for this GPU in other modules"
 _WHY = "loaded only if the library's own code chooses it"
 
 
@@ -164,7 +164,7 @@ def _weighed(
     each: GroupVerdict, by_sass: frozenset[_File], by_ptx: frozenset[_File]
 ) -> GroupVerdict:
     if _lies_in(by_sass, each.group):
-        return _set_aside(each, f"{_UNREGISTERED} its library has SASS for this GPU elsewhere")
+        return _set_aside(each, f"{_UNREGISTERED} its library has other SASS for this GPU")
     if _lies_in(by_sass | by_ptx, each.group):
         return _left_open(each, f"{_UNREGISTERED} it is unknown whether its library loads it here")
     return each
@@ -238,7 +238,7 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
     if empty and len(empty) == len(judged):
         where = "" if gpu is None else f" for {gpu.arch}"
         what = "empty kernels" if any(map(has_empty_kernels, empty)) else "device functions"
-        yield _note(f"no kernels{where}: it holds {what} and variables at most", empty)
+        yield _note(f"no kernels{where}: at most {what} and variables", empty)
     for group_verdict in empty:
         reason = group_verdict.by_itself
         hollow = has_empty_kernels(group_verdict)
@@ -246,7 +246,7 @@ def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[
         if is_told and reason and reason.verdict > Verdict.JIT:
             what = "only empty kernels" if hollow else "no kernels"
             yield _note(
-                f"it has {what}, and would not load by itself: {reason.message}", [group_verdict]
+                f"it has {what}. Loaded alone, it would fail: {reason.message}", [group_verdict]
             )
 
 

@@ -51,7 +51,7 @@ _NO_LINKER = ModuleVerdict(
 )
 _UNREAD = ModuleVerdict(
     how="unread",
-    why="it is after the first region of its object, and linkers read only the first one",
+    why="it is after the first region of its object, and linkers read only the first region",
 )
 
 

@@ -80,7 +80,7 @@ def search(machine: Machine, tool: Tool = Tool.NVJITLINK) -> Iterator[Linker | S
         if path.startswith(os.path.join(ours, "")):
             continue
         if os.path.basename(os.path.dirname(path)) == "stubs":
-            yield Skipped(Location(path), "it is a stub, which has names for links but no code")
+            yield Skipped(Location(path), "it is a stub: it has names for host links, but no code")
             continue
         try:
             yield read_linker(machine, path, ", ".join(dict.fromkeys(found)), tool)
@@ -146,7 +146,7 @@ def _at(path: str, cache: Cache) -> Linker:
         return read_linker(Machine(), real, "path", cache.tool)
     except Malformed as error:
         raise UsageError(
-            f"{path!r} can't be linked with: {error}; give a version or path"
+            f"{path!r} is not a usable linker: {error}; give a version or path"
         ) from error
 
 
