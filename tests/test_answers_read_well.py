@@ -88,6 +88,12 @@ def test_an_answer_has_no_sign_of_a_bad_splice(ecosystem: dict[str, Any]) -> Non
         ("Unable to load DLL 'nppc64_11'", "where nppc64_11.dll", ""),
         ("Unable to load DLL 'nppc64_11.dll'", "where nppc64_11.dll", ".dll.dll"),
         ('Unable to dynamically load the "cublas" shared library', "'libcublas*'", ""),
+        # What is known of a driver may be its CUDA alone.
+        (
+            "cudaErrorInsufficientDriver\nCUDA Driver Version: 13.0",
+            "names a driver of CUDA 13.0, which",
+            "?",
+        ),
         ("cuFFT LTO callbacks not supported", "12.6 Update 2", ""),
         ("cuFFT: this plan does not support LTO callbacks", "nvJitLink", "Update 2"),
     ],
