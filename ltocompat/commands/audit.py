@@ -90,7 +90,7 @@ def audit(
         max_bytes: the largest file that may be released, instead of the policy's limit.
         max_member_bytes: the largest unpacked file inside of a wheel, instead of the policy's
             limit.
-        baseline: known findings, which do not count.
+        baseline: known findings, which do not fail the audit.
         beside: packages that will be installed next to them.
         install_linkers: install missing nvJitLinks that a trial needs.
         cache: use cached answers of trial links, and cache new ones.

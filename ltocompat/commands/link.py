@@ -80,7 +80,7 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         linkers: versions or paths (``nvjitlink=12.4``, ``nvlink=13.5.37``); by default the newest
             installed nvJitLink.
         each: link every image by itself instead of all together.
-        add_only: with ``each``: only add the image, without linking; fast, and enough to see
+        add_only: with ``each``: add each image without linking; fast, and enough to see
             whether its LTO-IR version is accepted. nvlink has no such step.
         output: write the linked cubin to this file; allowed with one linker only, and with LTO
             where possible.

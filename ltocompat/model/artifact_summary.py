@@ -103,7 +103,7 @@ class ModuleGroup(Struct):
 
 
 class ArtifactSummary(Struct):
-    """The part of an artifact that verdicts depend on; it doesn't grow with the modules.
+    """The facts about an artifact on which verdicts depend; many modules need no more memory.
 
     Attributes:
         path: the artifact.

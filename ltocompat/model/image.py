@@ -29,7 +29,7 @@ class _OpenWords(enum.StrEnum):
 
 
 class PtxFlaw(_OpenWords):
-    """A fault in the form of a PTX text for which compilers refuse it."""
+    """A fault of a PTX text because of which compilers refuse it."""
 
     OTHER = "unknown"
     NARROW = "32-bit addresses"
@@ -249,7 +249,7 @@ class Image(Tabular, frozen=True):
 
 
 class Module(Tabular, frozen=True):
-    """The images of which a driver or a linker picks one for a GPU.
+    """A set of images; for a GPU, a driver or a linker picks one of them.
 
     Attributes:
         place: the fatbin region, or the image itself if it is not in a fatbin.
@@ -278,7 +278,7 @@ class Module(Tabular, frozen=True):
 
 
 class Skipped(Tabular, frozen=True):
-    """A place that was not read, with the reason; nothing is left out silently.
+    """A place that was not read, with the reason.
 
     Attributes:
         place: the place that was not read.

@@ -10,7 +10,7 @@ ARTIFACT = "artifact"
 
 
 class Matrix(Struct, frozen=True):
-    """The verdicts on one artifact by version and architecture, or on many by deploy target.
+    """A table of verdicts: one artifact by version and architecture, or many by deploy target.
 
     Attributes:
         path: the artifact; ``3 artifacts`` if the rows are artifacts.

@@ -51,8 +51,9 @@ class LinkerFloor(Struct, frozen=True):
 
     Attributes:
         possible: no older nvJitLink can link everything.
-        sure: this version and newer ones of its major surely link everything; equal to ``possible``
-            if the evidence is exact or a trial decided. None if a compiler is not in the tables.
+        sure: this version, and newer ones of its major, surely link everything. Equal to
+            ``possible`` if the evidence is exact or a trial decided. None if a compiler is not in
+            the tables.
         ceiling: the first major for which NVIDIA no longer documents that the link works, e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.

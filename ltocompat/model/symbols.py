@@ -13,7 +13,7 @@ _ONE_BYTE = re.compile(r"b1(?![0-9])")
 
 
 class DeviceSymbols(Struct, frozen=True):
-    """The functions and variables by which an image links with others; each list is sorted.
+    """The functions and variables by which an image links with other images; all lists are sorted.
 
     No list has names that the driver and every linker provide themselves, such as ``vprintf``.
 
@@ -88,7 +88,7 @@ def declared_otherwise(images: Iterable[DeviceSymbols]) -> tuple[str, ...]:
 
 
 def defined_nowhere(images: Iterable[DeviceSymbols]) -> DeviceSymbols:
-    """Return the symbols that all images of a link together leave undefined.
+    """Return the symbols that no image of a link defines, although one of them needs the symbol.
 
     A linker refuses a missing variable, and a missing function that a kernel needs. It leaves out
     code that no kernel reaches, and so accepts that code's missing symbols. If one weak definition

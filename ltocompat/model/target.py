@@ -44,7 +44,7 @@ def _as_written(numbers: tuple[int, ...]) -> str:
 
 
 class Quantifier(enum.Enum):
-    """The number of versions in a set that the code has to work with: one or all."""
+    """The versions in a set that the code has to work with: one, or all of them."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, but it isn't known which"
@@ -148,8 +148,8 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         by_files: True if the driver depends on the system of each file, since neither a driver nor
             a system was given; ``driver`` is then the Linux driver.
         windows_driver: the driver on Windows in that case; None if unknown.
-        nodes: names of the machines that this target stands for; empty unless it is from a fleet.
-        untold: why these machines can't be checked: the file doesn't say enough about them.
+        nodes: names of the machines that this target stands for, if a file of nodes gave it.
+        untold: the facts about these machines that the file lacks, so that they can't be checked.
     """
 
     name: str

@@ -22,7 +22,7 @@ class Verdict(enum.IntEnum):
     ``ok``: documented to work. ``jit``: works, the driver compiles PTX at load. ``undocumented``:
     measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing, which the finding
     names. ``fail``: it will not link or load. Only a module can be ``not for this GPU``: it has no
-    code for the GPU, or none that can be checked; next to another verdict, this one doesn't count.
+    code for the GPU, or none that can be checked; any other verdict of a module outweighs it.
     """
 
     NOT_FOR_GPU = -1
@@ -37,7 +37,7 @@ class Verdict(enum.IntEnum):
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst of verdicts that all have to hold; without any, ``NOT_FOR_GPU``."""
+    """Return the worst of several verdicts; without any, ``NOT_FOR_GPU``."""
     return max(verdicts, default=Verdict.NOT_FOR_GPU)
 
 
@@ -121,7 +121,7 @@ class Prose(Struct, frozen=True):
 
 
 class Route(enum.StrEnum):
-    """The way of a module onto a GPU."""
+    """How a module gets onto a GPU."""
 
     LOAD = "load"
     LINK = "link"
@@ -390,7 +390,7 @@ class Result(Tabular, frozen=True, gc=False):
 
 
 class Loss(Struct, frozen=True):
-    """Packages of an environment that fail on a target, or may fail there.
+    """Packages of an environment that fail, or may fail, on a target.
 
     Attributes:
         target: the target of the packages.

@@ -17,7 +17,7 @@ from ltocompat.model.signature import ModuleSignature
 
 
 class Waste(enum.StrEnum):
-    """A reason why bytes could be saved; each byte counts for the first one that applies.
+    """A reason why bytes could be saved; each byte counts for the first reason that applies.
 
     A copy has the bytes of an earlier image. An image counts as for another CPU if no GPU that
     works with the library's CPU uses it, and as unused if no known GPU uses it.

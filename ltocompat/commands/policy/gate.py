@@ -61,8 +61,8 @@ class Audited(Struct, frozen=True):
         result: the same result with new levels: a finding that counts is an error; one that does
             not count is a note, whose ``forgiven`` gives the reason. The verdict stays.
         assessed: the assessment of each finding, in the same order.
-        failed: True if a finding counts.
-        undecided: True if no finding counts, but a required answer is unknown.
+        failed: True if a finding counts (fails the audit).
+        undecided: True if no finding counts, but a fact is missing to pass the audit.
     """
 
     checked: Result

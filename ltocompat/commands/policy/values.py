@@ -18,7 +18,7 @@ _MOST_NAMED = 3  # kernels that an ignore is not about
 
 
 class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
-    """Findings that do not count, until a given day or always.
+    """Findings that do not fail the audit, until a given day or always.
 
     Attributes:
         expires: the last day of the exception; None if it has no end date.
