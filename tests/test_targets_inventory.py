@@ -187,9 +187,9 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
     [
         (
             "nodes=smi.txt",
-            "smi.txt is not a file for nodes=, which takes output of kubectl get nodes",
+            "smi.txt is not a file for nodes=, which accepts output of kubectl get nodes",
         ),
-        ("slurm=nodes.json", "nodes.json is not a file for slurm=, which takes output of scontrol"),
+        ("slurm=nodes.json", "nodes.json is not a file for slurm=, which accepts output"),
         ("smi=none.txt", "there is no file"),
         ("smi=smi.txt,nodes=nodes.json", "nodes and smi both name the machines"),
         ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),

@@ -411,8 +411,8 @@ def _setter(setter: FloorSetter) -> tuple[str, ...]:
     archs = f" on sm_{', '.join(map(str, setter.archs))}" if setter.archs else ""
     rules = f" ({', '.join(setter.rules)})" if setter.rules else ""
     code = f", {setter.subject}{rules} at " if setter.subject else f"{rules} in "
-    without = f"; without it {setter.without}" if setter.without else ""
-    without = "; the same applies to others" if setter.without == setter.floor else without
+    without = f"; without it: {setter.without}" if setter.without else ""
+    without = "; others set the same minimum" if setter.without == setter.floor else without
     release = f"; lower in {setter.release}" if setter.release else ""
     lacking = setter.floor.startswith("no ")
     return (

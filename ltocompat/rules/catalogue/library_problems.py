@@ -112,7 +112,7 @@ def opened(shipped: Shipped) -> Iterator[Problem]:
         Verdict.OK,
         f"{first.first} opens {', '.join(files[:_SHOWN])}{f' and {more} more' if more else ''} by "
         f"name, but {nothing_brings(shipped)} {'it' if len(lacking) == 1 else 'them'}",
-        f"if it is used, {_advice(first, shipped)}",
+        f"if the package uses {first.file}, {_advice(first, shipped)}",
         f"dependencies of {shipped.package}",
         subject="opened libraries",
     )

@@ -153,7 +153,7 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
         evidence = installed[0].line
     elif not need.hard:
         text = f"and {library_problems.nothing_brings(shipped)} {title}"
-        remedy = f"if it is used, {need.advice}"
+        remedy = f"if the package uses {title}, {need.advice}"
     else:
         hosts = [h for h in shipped.hosts if h.linked and files_of(h, library, "needed")]
         files = [f for h in hosts for f in files_of(h, library, "needed") if f in h.needed]

@@ -101,7 +101,7 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
         return found[0]
     if not asked:
         return None
-    raise UsageError(f"{path} is not a file for {asked}=, which takes {_READ_BY[asked]}")
+    raise UsageError(f"{path} is not a file for {asked}=, which accepts {_READ_BY[asked]}")
 
 
 def _document(path: str, text: str, budget: Budget) -> kubernetes.Table | None:
