@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DeploymentTarget(Struct, frozen=True):
-    """A target on which artifacts will run: a described one, or a machine that was examined.
+    """A target on which artifacts will run: a description, or a machine that was examined.
 
     Attributes:
         target: the target, as far as it is known.

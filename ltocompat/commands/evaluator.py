@@ -45,8 +45,8 @@ class Evaluator:
         """Check each source by itself, or the contents of all of them as one link.
 
         Raises:
-            UnreadableInput: one can't be opened.
-            UsageError: there is none, or there is nothing at a location.
+            UnreadableInput: a source can't be opened.
+            UsageError: no source is given, or there is nothing at a location.
         """
         if not sources:
             raise UsageError("there is nothing to check; give bytes, an open file or a path")
