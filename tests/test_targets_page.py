@@ -42,7 +42,7 @@ def test_an_example_is_a_target(text: str, tmp_path: Path) -> None:
 
 
 def test_the_line_in_a_file_is_a_target(tmp_path: Path) -> None:
-    (line,) = re.findall(r"`(edge = .*?)` under", PAGE)
+    (line,) = re.findall(r"under `\[targets\]`: `(edge = .*?)`", PAGE)
     (tmp_path / "ltocompat.toml").write_text(f"[targets]\n{line}\n")
     (target,) = parse(["edge"], where=str(tmp_path))
     assert [gpu.name for gpu in target.gpus] == ["t4"]
