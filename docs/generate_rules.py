@@ -63,12 +63,15 @@ releases doesn't need to ignore it.
 _EXPIRES = "2099-12-31"
 _HOME = re.compile(r"/home/[^/\s]+")
 _LONGEST_LINE = 300  # characters of a log's line that are shown
+_FEW_CASES = 4  # from here on, the cases of a verdict are a list
 _MOST_SEEN = 4  # lines of logs on a page, each with another cause
 # Code in the prose of a rule: between backticks, or an option.
 _IN_CODE = re.compile(
     r"`([^`]+)`|(?<![\w/.$*'-])"
     r"(-gencode arch=[\w,=]*\w|-Wl,\S+'|--?[A-Za-z][\w-]*(?:=[\w.-]*\w)?)(?![\w*])"
 )
+# A command at the end of a line of a topic.
+_TYPED = re.compile(r"(?<=[:,] )ltocompat (?:[^,`\n]|,(?! ))+(?=, ltocompat |$)", re.MULTILINE)
 _VERDICT = re.compile(r"\b(?:fail|jit|ok|undocumented|(?<!are )(?<!is )(?<!with )unknown)\b")
 # Within a word, Markdown takes an underscore as it is.
 _SPECIAL = re.compile(r"([\\`*<>\[\]$~|{}]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
@@ -107,7 +110,10 @@ def _topics_page() -> str:
         links = ", ".join(
             f"[{rule_id}](../rules/{page_of(rule_id).name})" for rule_id in topic["rules"]
         )
-        parts += [f"({row.head})=\n## {_plain(topic['title'])}", _plain(topic["text"].strip())]
+        parts += [
+            f"({row.head})=\n## {_plain(topic['title'])}",
+            _prose(_TYPED.sub(r"`\g<0>`", topic["text"].strip())),
+        ]
         parts += [f"* Rules: {links}\n* Source: {_plain(topic['source'])}"]
     return "\n\n".join(parts) + "\n"
 
@@ -165,7 +171,7 @@ def _rule_page(rule: Prose) -> Iterator[str]:
     yield f"## When it is reported\n\n{_prose(rule.condition)}"
     yield (
         "## Verdict and evidence\n\n"
-        f"* Verdict: {_verdict(rule.verdict)}\n* Level: {rule.level}\n"
+        f"* Verdict:{_verdict_by_case(rule.verdict)}\n* Level: {rule.level}\n"
         f"* Read from: {_prose(rule.evidence)}\n"
         f"* Source: {_plain(rule.source)}\n* Tests: {_tests(rule.id)}"
     )
@@ -307,6 +313,14 @@ def _prose(text: str) -> str:
 def _verdict(text: str) -> str:
     """The same of a verdict, whose names are code as well."""
     return _prose(_VERDICT.sub(r"`\g<0>`", text))
+
+
+def _verdict_by_case(text: str) -> str:
+    """The same as a list if there are many cases, a sentence each."""
+    cases = _verdict(text).split(". ")
+    if len(cases) < _FEW_CASES:
+        return f" {_verdict(text)}"
+    return "".join(f"\n  * {case}" for case in cases)
 
 
 def _plain(text: str) -> str:
