@@ -316,7 +316,9 @@ def test_a_toolkit_without_code_for_the_gpu_is_said_with_the_release_that_has_it
         needed = max(row.first_toolkit, min(own, row.last_toolkit or own))
         for text in WITHOUT_CODE:
             first = explain(f"{text}\nCUDA Toolkit {toolkit}\nGPU: {gpu}\n")[0]
-            told = f"names CUDA {toolkit}, which has no code for the GPU: that takes CUDA {needed}."
+            told = (
+                f"names CUDA {toolkit}, which has no code for the GPU: the GPU needs CUDA {needed}."
+            )
             assert (told in (first.cause or "")) == (needed != own)
             assert needed == own or f"with CUDA {needed}" in (first.fix or "")
             ptx = re.search(r"arch=compute_(\d+),code=compute_\1", first.fix or "")
