@@ -53,7 +53,7 @@ def test_all_formats_at_once_each_in_its_own_file(folder: Path, capsys: Captured
     ("words", "text"),
     [
         (["yaml"], "--format 'yaml' is not known; give one of: table, json, markdown, csv, jsonl"),
-        (["json", "table"], "json and table go to standard output"),
+        (["json", "table"], "json and table both go to standard output"),
         (["json=", "table"], "--format 'json=' names no file; write json=FILE"),
         (["json=a", "html=./a"], "two formats go to one file"),
     ],
