@@ -330,5 +330,5 @@ def test_a_package_of_more_kinds_of_images_than_any_has_ends_in_a_sentence(
     groups.take(module)  # of kinds that are known
     assert [group.images for group in groups.found.values()] == [2] * kinds
     monkeypatch.setattr("ltocompat.commands.survey.read_package._MOST_GROUPS", kinds - 1)
-    with pytest.raises(LimitExceeded, match="more than 1 kinds of images"):
+    with pytest.raises(LimitExceeded, match="over 1 kinds of images"):
         ImageGroups().take(module)
