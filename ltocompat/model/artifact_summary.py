@@ -182,7 +182,7 @@ def own_linker(summary: ArtifactSummary) -> VersionSet[Release] | None:
 def only_variant(
     summary: ArtifactSummary, variant: Variant, *, common: bool = True
 ) -> ArtifactSummary:
-    """Return the part of an artifact that is in use with one of its variants.
+    """Return the part of an artifact that a program uses if it opens this variant.
 
     Args:
         summary: the artifact.

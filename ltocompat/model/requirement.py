@@ -181,7 +181,7 @@ class Service(Tabular, frozen=True):
 
     @property
     def unlinked(self) -> bool:
-        """Return whether a driver works, but no known nvJitLink links the code to be linked."""
+        """Return whether a known driver loads the code, but no known nvJitLink links it."""
         return self.driver is not None and any(
             route.coverage.link and route.beyond for route in self.routes
         )
