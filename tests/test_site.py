@@ -148,7 +148,7 @@ SEARCHES = {
     "h100 compute capability": "guides/topics.html#compute-capability",
     "install": "start.html#install",
     "json schema": "reference/json.html",
-    "lto-ir": "guides/ltoir.html",
+    "lto-ir": "guides/topics.html#lto-ir",
     "minimum driver for cuda 12.8": MINIMUM_DRIVERS,
     "no kernel image is available": "rules/sass-06.html",
     "nvjitlink version mismatch": "guides/topics.html#nvjitlink",

@@ -79,5 +79,8 @@ def test_the_site_says_the_same_in_any_disguise(name: str, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 def test_the_site_drops_what_a_text_shows_done_as_the_command_does(tmp_path: Path) -> None:
-    fixes = {text: (answers_of_the_command(text) or [{"fix": ""}])[0]["fix"] for text in TEXTS[::9]}
+    fixes = {
+        text: (answers_of_the_command(text) or [{"fix": ""}])[0]["fix"]
+        for text in filter(None, TEXTS[::9])
+    }
     assert differences([f"{text}\n$ {fix}" for text, fix in fixes.items()], tmp_path) == []
