@@ -474,6 +474,8 @@ def test_a_compiler_in_a_wheel_has_its_builtins(
     nvrtc = library(tmp_path, opens=["libnvrtc-builtins.so.12.4"])
     members = {"x/libnvrtc-672ee683.so.12": nvrtc, f"x/{builtins}": library(tmp_path)}
     assert told(judged(wheel(tmp_path, members))).get("ENV-07") is verdict
+    members["x/libx.so"] = library(tmp_path, needs=[builtins])  # which loads it with NVRTC
+    assert "ENV-07" not in told(judged(wheel(tmp_path, members)))
 
 
 @pytest.mark.parametrize(

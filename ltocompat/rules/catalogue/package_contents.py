@@ -465,12 +465,14 @@ def nvrtc_without_its_builtins(shipped: Shipped) -> Iterator[Problem]:
     """A package brings an NVRTC with the builtins of another one, or with renamed ones."""
     every = (file for package in (shipped.package, *shipped.others) for file in package.files)
     beside = sorted(posixpath.basename(file) for file in every if "nvrtc-builtins" in file)
-    for host in shipped.hosts:
+    # NVRTC also takes builtins that are loaded with it (measured: cumm-cu126 0.8.2).
+    loaded = {file for host in shipped.hosts for file in host.needed}.intersection(beside)
+    for host in shipped.hosts if beside and not loaded else ():
         name = posixpath.basename(host.place.innermost)
         opened = files_of(host, _BUILTINS, "opened")
         # A link may be left out of what a package lists: libnvrtc-builtins.so.12.4.127 is enough.
         lacking = [file for file in opened if not any(each.startswith(file) for each in beside)]
-        if beside and lacking and library_name(name) == LIBRARIES["nvrtc"]:
+        if lacking and library_name(name) == LIBRARIES["nvrtc"]:
             yield Problem(
                 Verdict.FAIL,
                 f"{name} opens {lacking[0]}, but the package has {beside[0]}: NVRTC compiles "

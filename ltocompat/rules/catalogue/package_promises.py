@@ -110,8 +110,7 @@ def driver_problems(
             asked=(f"driver {ptx}",),
         )
     elif required.ptx_beyond:
-        fails = least.branch <= drivers.driver_branches()[-1]
-        alone = Verdict.FAIL if fails else Verdict.UNKNOWN
+        alone = Verdict.FAIL if least.branch <= drivers.driver_branches()[-1] else Verdict.UNKNOWN
         yield Problem(
             Verdict.OK if required.driver_sass else alone,
             f"{says}, but some PTX is newer than every known driver",
