@@ -475,7 +475,8 @@ def test_a_compiler_in_a_wheel_has_its_builtins(
     members = {"x/libnvrtc-672ee683.so.12": nvrtc, f"x/{builtins}": library(tmp_path)}
     assert told(judged(wheel(tmp_path, members))).get("ENV-07") is verdict
     members["x/libx.so"] = library(tmp_path, needs=[builtins])  # which loads it with NVRTC
-    assert "ENV-07" not in told(judged(wheel(tmp_path, members)))
+    same = builtins.endswith(".so.12.4")
+    assert told(judged(wheel(tmp_path, members))).get("ENV-07") is (None if same else verdict)
 
 
 @pytest.mark.parametrize(

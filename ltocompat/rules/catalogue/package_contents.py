@@ -465,13 +465,13 @@ def nvrtc_without_its_builtins(shipped: Shipped) -> Iterator[Problem]:
     """A package brings an NVRTC with the builtins of another one, or with renamed ones."""
     every = (file for package in (shipped.package, *shipped.others) for file in package.files)
     beside = sorted(posixpath.basename(file) for file in every if "nvrtc-builtins" in file)
-    # NVRTC also takes builtins that are loaded with it (measured: cumm-cu126 0.8.2).
-    loaded = {file for host in shipped.hosts for file in host.needed}.intersection(beside)
-    for host in shipped.hosts if beside and not loaded else ():
+    # NVRTC also takes builtins of its own minor that are loaded with it, whatever their file is
+    # called (measured: cumm-cu126 0.8.2). A link may be left out of what a package lists.
+    needed = (file for host in shipped.hosts for file in host.needed if file in beside)
+    there = "\n".join((*beside, *(re.sub("-[0-9a-f]{8,}", "", file) for file in needed)))
+    for host in shipped.hosts if beside else ():
         name = posixpath.basename(host.place.innermost)
-        opened = files_of(host, _BUILTINS, "opened")
-        # A link may be left out of what a package lists: libnvrtc-builtins.so.12.4.127 is enough.
-        lacking = [file for file in opened if not any(each.startswith(file) for each in beside)]
+        lacking = [file for file in files_of(host, _BUILTINS, "opened") if file not in there]
         if lacking and library_name(name) == LIBRARIES["nvrtc"]:
             yield Problem(
                 Verdict.FAIL,
