@@ -17,7 +17,6 @@ from msgspec import Struct
 from ltocompat.model.errors import UsageError
 
 _SETTING = re.compile(r"^(\S+?)=('.*'|\".*\")$", re.MULTILINE)
-_SECTIONS = ("global", "download")
 _KEYS = ("index-url", "extra-index-url", "cert", "proxy")
 
 
@@ -76,7 +75,7 @@ def _read(environ: Mapping[str, str]) -> dict[str, str]:
     found = dict[str, str](_SETTING.findall(done.stdout))
     return {
         key: ast.literal_eval(found[name])
-        for section in _SECTIONS
+        for section in ("global", "download")
         for key in _KEYS
         if (name := f"{section}.{key}") in found
     }

@@ -74,8 +74,7 @@ def policy_problems(
             wanted = [arch for arch in policy.require_archs if arch.form is form]
             yield from _archs(policy, summary, form, wanted)
         yield from _gpus(policy, required)
-    says = f"least-driver is {policy.least_driver}"
-    where = policy.origin("least-driver")
+    says, where = f"least-driver is {policy.least_driver}", policy.origin("least-driver")
     for problem in driver_problems(required, policy.least_driver, says, "least-driver", where):
         yield replace(problem, rule=DRIVER_ROSE)
 

@@ -68,10 +68,9 @@ def promise_of_architectures(shipped: Shipped | ShippedImage) -> Iterator[Proble
 @rule("PKG-10")
 def promise_of_versions(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package needs a newer driver or nvJitLink than its project promises."""
-    if shipped.promise is not None:
-        promise, least = shipped.promise, shipped.promise.driver
-        says, where = f"the project promises driver {least}", f"driver in {promise.source}"
-        yield from driver_problems(shipped.required, least, says, "driver", where)
+    if (promise := shipped.promise) is not None:
+        says, where = f"the project promises driver {promise.driver}", f"driver in {promise.source}"
+        yield from driver_problems(shipped.required, promise.driver, says, "driver", where)
         yield from _promised_nvjitlink(shipped, promise)
 
 
