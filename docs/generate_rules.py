@@ -22,6 +22,7 @@ from ltocompat.commands.explain import explain
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.errors import Missing
 from ltocompat.model.explained import Explained
+from ltocompat.model.verdict import LEVELS
 from ltocompat.rules.catalogue import rules_about
 from ltocompat.rules.message_values import derived, filled
 from ltocompat.rules.messages import matches, messages
@@ -63,7 +64,8 @@ releases doesn't need to ignore it.
 _EXPIRES = "2099-12-31"
 _HOME = re.compile(r"/home/[^/\s]+")
 _LONGEST_LINE = 300  # characters of a log's line that are shown
-_FEW_CASES = 4  # from here on, the cases of a verdict are a list
+_FEW_CASES = 3  # from here on, the sentences of a condition or a verdict are a list
+_NEWLINE, _BULLET, _NESTED = "\n", "\n* ", "\n  * "
 _MOST_SEEN = 4  # lines of logs on a page, each with another cause
 # Code in the prose of a rule: between backticks, or an option.
 _IN_CODE = re.compile(
@@ -72,7 +74,6 @@ _IN_CODE = re.compile(
 )
 # A command at the end of a line of a topic.
 _TYPED = re.compile(r"(?<=[:,] )ltocompat (?:[^,`\n]|,(?! ))+(?=, ltocompat |$)", re.MULTILINE)
-_VERDICT = re.compile(r"\b(?:fail|jit|ok|undocumented|(?<!are )(?<!is )(?<!with )unknown)\b")
 # Within a word, Markdown takes an underscore as it is.
 _SPECIAL = re.compile(r"([\\`*<>\[\]$~|{}]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
@@ -130,7 +131,7 @@ def _index() -> Iterator[str]:
         yield "| rule | what is wrong | verdict |\n|---|---|---|"
         for row in rows("prose", family):
             prose = rule_prose(row.head)
-            yield f"| {_link(prose.id)} | {_plain(prose.title)} | {_verdict(prose.verdict)} |"
+            yield f"| {_link(prose.id)} | {_plain(prose.title)} | {_named(prose)} |"
         yield ""
     yield "## Not built\n\nAnother rule covers them, or no file shows the fault.\n"
     yield "| rule | what is wrong |\n|---|---|"
@@ -140,6 +141,10 @@ def _index() -> Iterator[str]:
     names += [*rules_left_out()]
     entries = "\n".join(name.lower() for name in names)
     yield f"\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+
+
+def _named(prose: Prose) -> str:
+    return ", ".join(_code(str(verdict)) for verdict in prose.verdicts)
 
 
 def _link(rule_id: str) -> str:
@@ -168,10 +173,10 @@ def _rule_page(rule: Prose) -> Iterator[str]:
     if checks:
         yield "## Check\n\n" + "\n".join(f"* {_code(text)}" for text in dict.fromkeys(checks))
     yield from _what_users_see(rule.id, rule.messages)
-    yield f"## When it is reported\n\n{_prose(rule.condition)}"
+    yield f"## When it is reported\n{_by_case(rule.condition, _NEWLINE, _BULLET)}"
     yield (
         "## Verdict and evidence\n\n"
-        f"* Verdict:{_verdict_by_case(rule.verdict)}\n* Level: {rule.level}\n"
+        f"* Verdict:{_by_case(rule.verdict, ' ', _NESTED)}\n* Level: {LEVELS[rule.verdicts[0]]}\n"
         f"* Read from: {_prose(rule.evidence)}\n"
         f"* Source: {_plain(rule.source)}\n* Tests: {_tests(rule.id)}"
     )
@@ -310,17 +315,10 @@ def _prose(text: str) -> str:
     )
 
 
-def _verdict(text: str) -> str:
-    """The same of a verdict, whose names are code as well."""
-    return _prose(_VERDICT.sub(r"`\g<0>`", text))
-
-
-def _verdict_by_case(text: str) -> str:
-    """The same as a list if there are many cases, a sentence each."""
-    cases = _verdict(text).split(". ")
-    if len(cases) < _FEW_CASES:
-        return f" {_verdict(text)}"
-    return "".join(f"\n  * {case}" for case in cases)
+def _by_case(text: str, begin: str, bullet: str) -> str:
+    """A condition or a verdict after a heading; if it has many sentences, as a list of them."""
+    cases = re.split(r"(?<=\.) ", _prose(text))
+    return begin + " ".join(cases) if len(cases) < _FEW_CASES else bullet + bullet.join(cases)
 
 
 def _plain(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -97,7 +96,7 @@ class Prose(Struct, frozen=True):
         statement: the rule, in full sentences.
         condition: the condition of the finding.
         evidence: the bytes or facts that the rule uses.
-        verdict: the verdict of the rule.
+        verdict: the verdict of the rule, or a sentence for each case.
         messages: the exact error texts that users see, without the parts that vary.
         remedy: the fix.
         source: the document or measurement behind the rule.
@@ -114,10 +113,10 @@ class Prose(Struct, frozen=True):
     source: str = ""
 
     @property
-    def level(self) -> Level:
-        """The level of its usual findings, by the first verdict that it names."""
-        first = re.split(r"[\s:;,(]", self.verdict)[0]
-        return {str(verdict): LEVELS[verdict] for verdict in Verdict}.get(first, Level.NOTE)
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts that its text names, the usual one first; empty if no verdict uses it."""
+        named = {self.verdict.find(f"`{verdict}`"): verdict for verdict in Verdict}
+        return tuple(named[start] for start in sorted(named) if start >= 0)
 
 
 class Route(enum.StrEnum):

@@ -26,7 +26,7 @@ from ltocompat.report.document import (
 from ltocompat.report.text import escape
 
 # No markup, no mention, no issue number, no address: single underscores inside words are no markup.
-_PLAIN = re.compile(r"(?:[A-Za-z0-9 ,;:(){}/+=%·-]|(?<=[A-Za-z0-9])[_.](?=[A-Za-z0-9])|\. )*\.?")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9 ,;:(){}/+=%·-]|(?<=[A-Za-z0-9])[_.'](?=[A-Za-z0-9])|\. )*\.?")
 _OPENINGS: dict[type, str] = {Heading: "### ", Paragraph: "", Entry: "- "}
 _ADDRESS = re.compile(r"://|www\.|[A-Za-z]\.[A-Za-z]")
 
@@ -81,8 +81,7 @@ def _write_diagnostic(found: Diagnostic, stream: Writable) -> None:
 
 def _write_head(columns: Sequence[Column], stream: Writable) -> None:
     stream.write(f"| {' | '.join(_span(column.name) for column in columns)} |\n")
-    rules = ["---:" if column.right else "---" for column in columns]
-    stream.write(f"| {' | '.join(rules)} |\n")
+    stream.write(f"| {' | '.join('---:' if column.right else '---' for column in columns)} |\n")
 
 
 class _Done(str):
@@ -103,6 +102,9 @@ def _line(parts: Iterable[str]) -> str:
 def _span(text: str) -> str:
     if isinstance(text, _Done):
         return text
+    marked = [] if isinstance(text, Code) else re.split(r"`(\w[\w =.-]*)`", text)
+    if len(marked) > 1:
+        return _line(Code(part) if n % 2 else part for n, part in enumerate(marked))
     plain = not isinstance(text, Code) and _PLAIN.fullmatch(text) and not _ADDRESS.search(text)
     return text if plain else _code(text)
 

@@ -19,7 +19,7 @@ from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.records_v1 import verdict as v1
 from ltocompat.model.target import ANY_TARGET, PolicyLines
-from ltocompat.model.verdict import MOST_KERNELS, Finding, Prose, Result
+from ltocompat.model.verdict import LEVELS, MOST_KERNELS, Finding, Prose, Result
 from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable
@@ -222,7 +222,7 @@ def _descriptor(prose: Prose) -> Value:
         "shortDescription": {"text": prose.title},
         "fullDescription": {"text": prose.statement[:_LONGEST]},
         "help": {"text": "\n".join(plain), "markdown": "\n\n".join(marked)},
-        "defaultConfiguration": {"level": str(prose.level)},
+        "defaultConfiguration": {"level": str(LEVELS[prose.verdicts[0]])},
         "properties": {"tags": [prose.id.split("-")[0]], "verdict": prose.verdict},
     }
 

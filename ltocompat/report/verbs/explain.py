@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from ltocompat.model.explained import Explained
@@ -56,20 +57,18 @@ def _rule(entry: Explained) -> Iterator[Block]:
         return
     topic = not entry.id[0].isupper()
     yield Heading((entry.title if topic else f"{entry.id}: {entry.title}",))
-    for sentence in entry.statement.splitlines():
-        yield Paragraph((sentence,))
+    yield from (Paragraph((sentence,)) for sentence in entry.statement.splitlines())
     sections = (
         ("rules", ", ".join(entry.also) if topic else ""),
-        ("when", entry.condition),
-        ("verdict", entry.verdict),
         ("remedy", entry.remedy),
         ("evidence", entry.evidence),
         ("source", entry.source),
         ("page", rule_url(entry.id)),
     )
-    lines = tuple((f"{label}: ", text) for label, text in sections if text)
-    if lines:
-        yield Items("about it", lines)
+    for title, text in (("when", entry.condition), ("verdict", entry.verdict)):
+        if text:
+            yield Items(title, tuple((case,) for case in re.split(r"(?<=\.) ", text)))
+    yield Items("about it", tuple((f"{label}: ", text) for label, text in sections if text))
     if entry.messages:
         yield Items("messages", tuple((Code(text),) for text in entry.messages))
 
@@ -77,7 +76,7 @@ def _rule(entry: Explained) -> Iterator[Block]:
 def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]:
     """A row a rule."""
     rows = tuple(
-        (record.id, record.title, record.verdict if record.built else "not built")
+        (record.id, record.title, ", ".join(map(str, record.verdicts)) or "not built")
         for record in answers(records)
     )
     if rows:
