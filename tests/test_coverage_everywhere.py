@@ -85,6 +85,16 @@ def test_check_require_audit_diff_and_html_say_the_same_number(
 
 
 @needs_gcc
+def test_diff_compares_no_kernels_on_a_gpu_that_one_release_does_not_serve(tmp_path: Path) -> None:
+    partial = library(tmp_path / "partial.so", {b"saxpy": (80, 90), b"daxpy": (90,)})
+    gone = library(tmp_path / "gone.so", {b"saxpy": (90,), b"daxpy": (90,)})
+    for old, new in ((partial, gone), (gone, partial)):
+        changes = ltocompat.diff(old, new).changes
+        assert [c.about for c in changes if c.kind == "gpu" and "sm_80" in c.about]
+        assert not [c for c in changes if c.kind == "coverage"]
+
+
+@needs_gcc
 @given(
     kernels=st.lists(
         st.sets(st.sampled_from((80, 90, 100)), min_size=1).map(lambda archs: tuple(sorted(archs))),

@@ -203,8 +203,9 @@ def _gpus(old: Required, new: Required) -> Iterator[Change]:
 
 
 def _coverage(old: Required, new: Required) -> Iterator[Change]:
-    """GPUs that have less, or more, of the kernels of the one that is served best (IMG-04)."""
-    pairs = ((one.kernels, other.kernels, one.number) for one, other in _served(old, new))
+    """Yield the GPUs of both releases that have less, or more, of the kernels (IMG-04)."""
+    both = [pair for pair in _served(old, new) if _NOTHING not in (pair[0].how, pair[1].how)]
+    pairs = ((one.kernels, other.kernels, one.number) for one, other in both)
     moved = grouped(((a, b), f"sm_{number}") for a, b, number in pairs if a != b)
     for sides, archs in moved.items():
         before, after = ((f"{here:,} of {most:,}" if most else "all",) for here, most in sides)
