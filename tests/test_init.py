@@ -118,7 +118,34 @@ def test_a_lost_architecture_fails(folder: Path, capsys: Captured) -> None:
     assert run(["audit", both]) == 0
     capsys.readouterr()
     assert run(["audit", package(folder, "cubin/nvrtc-13.0-sm_80.cubin")]) == 1
-    assert capsys.readouterr().out.startswith("audit failed: no code for sm_90, which require-gpus")
+    out = capsys.readouterr().out
+    assert out.startswith("audit failed: no code for sm_90")
+    assert "no code for sm_90, which require-gpus lists" in out
+
+
+def test_a_gpu_that_needs_a_newer_driver_than_the_target_is_required_too(
+    folder: Path, capsys: Captured
+) -> None:
+    """Minor-version compatibility covers SASS of CUDA 12.4 on R525, and not its PTX."""
+    whole = package(folder, "fatbin/nvfatbin-12.4.fatbin")
+    assert run(["init", whole]) == 0
+    written = tomllib.loads(Path("ltocompat.toml").read_text("utf-8"))
+    target, required = written["targets"]["oldest"], written["audit"]["require-gpus"]
+    assert target["driver"] == "525.60.13"
+    assert "sm_90" not in target["gpu"]
+    assert {"sm_90", *target["gpu"]} < set(required)
+    capsys.readouterr()
+    assert run(["init", whole]) == 0
+    assert capsys.readouterr().out == "ltocompat.toml exists, and these packages still pass it\n"
+    by_hand = '[targets.oldest]\ndriver = "525.60.13"\ngpu = ["a100", "h100"]\n'
+    Path("by hand.toml").write_text(by_hand, "utf-8")
+    assert run(["init", whole, "-o", "by hand.toml"]) == 0
+    out = capsys.readouterr().out
+    assert "  GPUs: not with driver 525.60.13: h100\n" in out
+    assert "no longer" not in out
+    without_ptx = package(folder, "cubin/nvrtc-12.4-sm_80.cubin")
+    assert run(["audit", without_ptx]) == 1
+    assert "audit failed: no code for sm_90" in capsys.readouterr().out
 
 
 def test_run_again_it_shows_what_moved_and_changes_nothing(
@@ -203,7 +230,8 @@ def test_nothing_is_asked_that_no_package_can_do(folder: Path) -> None:
         assert run(["init", name, "-o", f"{tag}.toml"]) == 0
         written = tomllib.loads((folder / f"{tag}.toml").read_text("utf-8"))
         gpus[tag] = set(written["audit"]["require-gpus"])
-    assert gpus["manylinux_2_28_aarch64"] - gpus["manylinux_2_28_x86_64"] == {"sm_87"}
+    only_arm = {"sm_87", "sm_88", "sm_101", "sm_110", "sm_121"}
+    assert gpus["manylinux_2_28_aarch64"] - gpus["manylinux_2_28_x86_64"] == only_arm
     assert "sm_90" in gpus["manylinux_2_28_x86_64"]
     assert run(["init", package(folder, "README.md"), "-o", "none.toml"]) == 0
     assert "targets" not in tomllib.loads((folder / "none.toml").read_text("utf-8"))

@@ -246,13 +246,16 @@ def _first_target(found: Sequence[_Known]) -> DraftTarget:
         }
         for need in needs
     ]
+    common = tuple(sorted(set.intersection(*served), key=lambda name: int(name[3:])))
+    beyond = {f"sm_{s.number}" for need in needs for s in need.services if s.driver is None}
     # That which surely does for all of them, or else may do.
     linkers = [need.nvjitlink for _, need in found if need.nvjitlink is not None]
     return DraftTarget(
         driver=max((floor for need in needs if (floor := _driver(need))), default=newest),
         nvjitlink=max((linker.at_least for linker in linkers), default=None),
         system=system,
-        gpus=tuple(sorted(set.intersection(*served), key=lambda name: int(name[3:]))),
+        gpus=common,
+        served=tuple(gpu for gpu in common if gpu not in beyond),
         variants=_variants(found),
     )
 

@@ -26,6 +26,7 @@ from ltocompat.targets.text_file import OWN
 from ltocompat.targets.writing import toml_value
 
 _NAME = "oldest"
+_NEWER = "  # with this driver or a newer one"
 DAYS = 90
 """Days for which today's findings are ignored."""
 
@@ -120,7 +121,8 @@ class DraftTarget(Struct, frozen=True):
         driver: the minimum driver; without device code there is no target.
         nvjitlink: the minimum nvJitLink; None if nothing is linked.
         system: the operating system, if it is not Linux on x86-64.
-        gpus: architectures that all packages serve.
+        gpus: architectures that all packages serve with this driver.
+        served: architectures that all packages serve with this driver or a newer one.
         trial: True if nvJitLinks are tried.
         no_code: True if there is no device code.
         variants: patterns of files of which a package opens one.
@@ -131,6 +133,7 @@ class DraftTarget(Struct, frozen=True):
     nvjitlink: Release | None = None
     system: str = "linux"
     gpus: tuple[str, ...] = ()
+    served: tuple[str, ...] = ()
     trial: bool = False
     no_code: bool = False
     variants: tuple[str, ...] = ()
@@ -138,24 +141,24 @@ class DraftTarget(Struct, frozen=True):
 
     def text(self, today: dt.date) -> str:
         """The policy as TOML."""
-        gpus = json.dumps(list(self.gpus))
         expires = today + dt.timedelta(days=DAYS)
+        required, newer = self.served or self.gpus, len(self.served) > len(self.gpus)
         target = [
             f"[targets.{_NAME}]",
             *([f'os = "{self.system}"'] if self.system != "linux" else []),
             f'driver = "{self.driver}"',
             *([f'nvjitlink = "{self.nvjitlink}"'] if self.nvjitlink else []),
-            *([f"gpu = {gpus}"] if self.gpus else []),
+            *([f"gpu = {json.dumps(self.gpus)}  # with this driver"] if self.gpus else []),
             "",
         ]
         lines = [
             "# ltocompat audit checks releases against this policy; docs/policy.md lists all keys.",
             *(["# No device code was found: nothing to restrict."] if self.no_code else target),
             "[audit]",
-            *([f"require-gpus = {gpus}"] if self.gpus else []),
+            *([f"require-gpus = {json.dumps(required)}{_NEWER * newer}"] if required else []),
             *(["trial-link = true"] if self.trial else []),
             *(['no-device-code = "pass"'] if self.no_code else []),
-            *([f"variants = {json.dumps(list(self.variants))}"] if self.variants else []),
+            *([f"variants = {json.dumps(self.variants)}"] if self.variants else []),
         ]
         for finding in self.ignored:
             lines += finding.lines(expires)
@@ -191,11 +194,12 @@ def moved(policy: Policy, draft: DraftTarget, today: dt.date) -> Iterator[str]:
     if draft.no_code:
         yield "there is no device code"
     elif there is not None:
-        (now,) = draft.policy(today, policy.source).targets
+        drafted = draft.policy(today, policy.source)
+        (now,) = drafted.targets
         yield from _difference("os", str(there.system), str(now.system))
         yield from _version("driver", there, now)
         yield from _version("nvjitlink", there, now)
-        yield from _gpus_moved(policy, there, now)
+        yield from _gpus_moved(policy, there, drafted, draft.driver)
     there_too = {(each.rule, each.verdict) for each in policy.exceptions}
     yield from dict.fromkeys(
         f"{found.rule}: {found.message}"
@@ -216,11 +220,17 @@ def _difference(key: str, before: str, after: str) -> Iterator[str]:
         yield f"{key}: {before or 'none'} -> {after or 'none'}"
 
 
-def _gpus_moved(policy: Policy, there: Target, now: Target) -> Iterator[str]:
+def _gpus_moved(
+    policy: Policy, there: Target, drafted: Policy, driver: DriverVersion
+) -> Iterator[str]:
     """By architecture: a policy may name its GPUs as people do."""
-    before = {gpu.arch.number: gpu.name for gpu in (*there.gpus, *policy.require_gpus)}
-    after = {gpu.arch.number: gpu.name for gpu in now.gpus}
+    (now,), on = drafted.targets, {gpu.arch.number: gpu.name for gpu in there.gpus}
+    before = on | {gpu.arch.number: gpu.name for gpu in policy.require_gpus}
+    works = {gpu.arch.number for gpu in now.gpus}
+    after = {gpu.arch.number: gpu.name for gpu in drafted.require_gpus}
     if lost := [name for number, name in before.items() if number not in after]:
         yield f"GPUs: no longer {', '.join(lost)}"
+    if failing := [name for number, name in on.items() if number in after and number not in works]:
+        yield f"GPUs: not with driver {driver}: {', '.join(failing)}"
     if new := [name for number, name in after.items() if number not in before]:
         yield f"GPUs: now also {', '.join(new)}"
