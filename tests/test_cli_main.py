@@ -418,6 +418,21 @@ def test_off_a_terminal_a_line_comes_now_and_then(
     assert capsys.readouterr().err == ""
 
 
+def test_the_first_seconds_tell_no_remaining_minutes(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """The first library of a wheel may take most of the time and be a twentieth of its bytes."""
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    line = ProgressLine()
+    line(Progress("x.whl", 0, 400 << 20))
+    for second, end in ((6, ""), (6, "(4 min left) ")):
+        now[0] += second
+        line(Progress("x.whl", 20 << 20, 400 << 20))
+        assert capsys.readouterr().err == f"ltocompat: 5% of 400.0 MiB {end}x.whl\n"
+    line.close()
+
+
 def test_no_size_is_told_of_what_is_done_at_once(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

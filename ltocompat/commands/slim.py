@@ -214,7 +214,8 @@ def _smallest(
                 sizes += error.args
     gpus = "it keeps all its GPUs" if kept.everything else "it keeps those GPUs"
     raise LtocompatError(
-        f"{path!r} needs at least {min(sizes):,} bytes if {gpus}; name fewer GPUs with "
+        f"{path!r} needs at least {min(sizes):,} bytes if {gpus}; "
+        f"{'' if options.to_zstd else 'add --pack size --to-zstd, '}name fewer GPUs with "
         "--keep-gpu, or raise --max-bytes"
     )
 

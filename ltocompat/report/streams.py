@@ -200,8 +200,8 @@ class ProgressLine:
         if progress.done >= progress.total:
             return "done: "  # a tiny file is done at once: its size tells nothing
         percent = 100 * progress.done // progress.total
-        # As quick as what is done of the path; where hardly anything is, that tells nothing.
+        # As quick as what is done of the path; the first seconds tell nothing.
         spent, done = time.monotonic() - self._since, progress.done
-        left = spent * (progress.total - done) / done if 1000 * done > progress.total else 0.0
+        left = spent * (progress.total - done) / done if done and spent > _LINES_PERIOD else 0.0
         time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING and percent else ""
         return f"{percent:{3 * self._terminal}d}% of {binary_size(progress.total)} {time_left}"

@@ -87,7 +87,13 @@ def written(
 
 @contextmanager
 def _folder_of(target: str) -> Iterator[None]:
-    """Make the folder of a new file; where no file comes, it goes again."""
+    """Make the folder of a new file; where no file comes, it goes again.
+
+    Raises:
+        LtocompatError: the file exists; so nobody waits for a result that has no name.
+    """
+    if os.path.lexists(target):
+        raise LtocompatError(f"{target!r} is there already; name a new one with -o")
     folder = os.path.dirname(os.path.abspath(target))
     missing = not os.path.isdir(folder)
     os.makedirs(folder, exist_ok=True)
@@ -122,11 +128,6 @@ def _zip(
         stack.enter_context(opened(path, settings.limits, typed=True))  # held to its name
         libraries = Libraries(rewrite, scratch, settings.limits, sums=conda)
         changed: dict[str, Content] = {}
-        # The archive with the sums of a conda package comes last.
-        for info in sorted(archive.infolist(), key=lambda info: info.filename.startswith("info-")):
-            if may_hold_device_code([ZipMember(info.filename, info.file_size)]):
-                new = libraries.of_zip(archive, info, Location(path).member(info.filename))
-                changed |= {} if new is None else {info.filename: new}
         wheel = [each for each in archive.namelist() if each.endswith(".dist-info/WHEEL")]
         void = signatures(archive) if wheel else ()
         if build and wheel:
@@ -135,6 +136,11 @@ def _zip(
             if typed == name:
                 target = os.path.join(folder, new_name)
         stack.enter_context(_folder_of(target))
+        # The archive with the sums of a conda package comes last.
+        for info in sorted(archive.infolist(), key=lambda info: info.filename.startswith("info-")):
+            if may_hold_device_code([ZipMember(info.filename, info.file_size)]):
+                new = libraries.of_zip(archive, info, Location(path).member(info.filename))
+                changed |= {} if new is None else {info.filename: new}
         if wheel:
             file = stack.enter_context(new_wheel(path, target, changed, settings.report))
         else:
@@ -149,10 +155,10 @@ def _zip(
 @contextmanager
 def _conda(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
     """Write a conda package of the first format, which is one archive."""
-    with scratch_folder() as scratch, opened(path, limits, typed=True) as view:
+    with scratch_folder() as scratch, opened(path, limits, typed=True) as view, _folder_of(target):
         libraries = Libraries(rewrite, scratch, limits, sums=True)
         new = libraries.of_archive(view, Location(path)) or path
-        with _folder_of(target), created(target) as file, open(new, "rb") as content:
+        with created(target) as file, open(new, "rb") as content:
             shutil.copyfileobj(content, file, MIB)
             yield Written(target, view.size, file.tell(), libraries.count)
 
@@ -180,12 +186,10 @@ def _rewritten(
     Raises:
         LtocompatError: the target is there already, or can't be written.
     """
-    if os.path.lexists(target):
-        raise LtocompatError(f"{target!r} is there already; name a new folder")
-    with scratch_folder() as scratch, writing(target):
+    with scratch_folder() as scratch, writing(target), _folder_of(target):
         libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
         changed, size = libraries.of_folder(path)
-        with _folder_of(target), folder_beside(target) as part:
+        with folder_beside(target) as part:
             found = Written(target, size, size, libraries.count)
             yield changed, found, os.path.join(part, os.path.basename(target))
 
