@@ -223,3 +223,25 @@ def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:
 
 def rules(value: Any) -> set[str]:  # noqa: ANN401 - parsed JSON
     return {found["rule"] for each_value in value["results"] for found in each_value["findings"]}
+
+
+def test_fixes_that_differ_by_a_gpu_are_one_fix_in_every_format(capsys: Captured) -> None:
+    fatbin = str(FOLDER / "fatbin" / "nvcc-13.2-none.fatbin")
+    target = "driver=580.95.05,gpu=h100+b300+5090"
+    for form in ("table", "github", "sarif", "csv"):
+        words = ["audit", fatbin, "--deploy-target", target, "--format", form]
+        assert run(words) == 1
+        out = capsys.readouterr().out
+        assert "ship SASS for sm_90, sm_103, sm_120, or compile the PTX" in out, form
+        assert form == "sarif" or "sm_90, or compile" not in out, form
+
+
+def test_the_headline_is_the_first_finding_below_it(capsys: Captured) -> None:
+    fatbin = str(FOLDER / "fatbin" / "nvcc-13.2-none.fatbin")
+    words = ["--deploy-target", "driver=580.95.05,gpu=h100", "--max-bytes", "100"]
+    assert run(["audit", fatbin, *words]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("audit failed: PTX 9.2 needs driver >= 595")
+    assert "about the rule: ltocompat explain PTX-01; " in out
+    assert out.index("fail[PTX-01]") < out.index("fail[POL-04]")
+    assert out.endswith("ltocompat explain PTX-01\n")

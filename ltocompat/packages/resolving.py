@@ -395,6 +395,4 @@ def _admitted(part: str, kind: Kind, lead: Lead) -> Allowed | None:
 
 
 def _is_part(part: str, kind: Kind, name: str) -> bool:
-    if kind is Kind.CONDA:
-        return name == CONDA[part]
-    return _WHEELS[part].fullmatch(name) is not None
+    return name == CONDA[part] if kind is Kind.CONDA else _WHEELS[part].fullmatch(name) is not None

@@ -99,7 +99,7 @@ def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
         target=escape(next(iter(group.cells)).target),
         gpus=tuple(dict.fromkeys(escape(cell.gpu) for cell in group.cells if cell.gpu)),
         routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),
-        remedy=safe_text(". Or ".join(group.remedies)),
+        remedy=safe_text(". Or ".join(group.fixes)),
         fingerprint=digest,
         number=number,
         group=group,

@@ -184,11 +184,17 @@ class GroupedFinding(Struct):
     @property
     def remedy(self) -> str:
         """The fix in one sentence for all of its cells; empty if there is nothing to do."""
+        return truncate(next(iter(self.fixes), ""))
+
+    @property
+    def fixes(self) -> tuple[str, ...]:
+        """The fixes of all cells; one fix for all GPUs, if the fixes differ only by the GPU."""
         options = dict.fromkeys(code for text in self.remedies for code in _GENCODE.findall(text))
         same = {_GENCODE.sub("-gencode", text) for text in self.remedies}
         if len(same) == 1 < len(options) == len(self.remedies):  # an option for each GPU
-            return truncate(same.pop().replace("-gencode", " ".join(options), 1))
-        return truncate(joined([*self.remedies]) or next(iter(self.remedies), ""))
+            return (same.pop().replace("-gencode", " ".join(options), 1),)
+        one = joined([*self.remedies])
+        return (*self.remedies,) if one is None else (one,)
 
 
 def _file_of(finding: Finding) -> str:

@@ -124,8 +124,4 @@ def _needs(tokens: Iterator[re.Match[str]]) -> tuple[list[_Strings], re.Match[st
 
 def _rarest(needs: list[_Strings]) -> _Strings:
     """The strings that a text is least likely to have: long ones are rare, and few are fast."""
-    return max(needs, key=_rareness) if len(needs) > 1 else (*needs, _ANY)[0]
-
-
-def _rareness(strings: _Strings) -> tuple[int, int]:
-    return min(6, *map(len, strings)), -len(strings)
+    return max([*needs] or [_ANY], key=lambda strings: (min(6, *map(len, strings)), -len(strings)))

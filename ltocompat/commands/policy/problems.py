@@ -158,7 +158,7 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         if is_packed(summary.path):
             named = policy.names_gpus and not {"targets", "require-archs"} & {*policy.options}
             keep = f" --config {shlex.quote(policy.source)}" if policy.source and named else ""
-            remedy = "if that saves enough, remove code that no GPU uses: ltocompat slim "
+            remedy = "remove code that no GPU uses, if that is enough: ltocompat slim "
             remedy += f"{path} --max-bytes {most}{keep} -o smaller/"
         yield _too_large(policy, "max-bytes", size, most, remedy)
     if inside is not None and (member := _largest_member(summary.path)) and member.size > inside:

@@ -70,9 +70,7 @@ def _file(path: str, root: str) -> str | Skipped | None:
         mode = os.stat(path).st_mode
     except OSError as error:
         return _unreadable(path, error)
-    if not stat.S_ISREG(mode):
-        return Skipped(Location(path), "it is not a regular file")
-    return path
+    return path if stat.S_ISREG(mode) else Skipped(Location(path), "it is not a regular file")
 
 
 _PROBES = ("CompilerId", "CMakeScratch", "CMakeTmp", "TryCompile", "ShowIncludes")

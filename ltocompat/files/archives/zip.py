@@ -407,6 +407,4 @@ def _contradictions(entry: ZipEntry, size: int, stream: Stream, source: Input) -
         return [f"behind its {size} bytes: {error}"]
     if more:
         return [f"it unpacks to more than the {size} bytes that it says; only they are read"]
-    if source.left:
-        return [f"{source.left} bytes after its compressed data are not read"]
-    return []
+    return [f"{source.left} bytes after its compressed data are not read"] if source.left else []

@@ -116,9 +116,7 @@ class ElfHost(ObjectReader):
 
     def pointers(self, slots: Collection[int]) -> Mapping[int, int | None]:
         """Resolve pointers by relocations; in place if the file is linked to a fixed address."""
-        if self._object:
-            return self._object_pointers(slots)
-        return self._linked_pointers(slots)
+        return self._object_pointers(slots) if self._object else self._linked_pointers(slots)
 
     def _linked_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
         by_address: dict[int, int] = {}

@@ -154,14 +154,14 @@ def _lines(group: GroupedFinding) -> Iterator[str]:
     yield escape(f"On: {_cells(group)}")
     if where := _where(group):
         yield escape(f"At: {where}")
-    for remedy in group.remedies:
+    for remedy in group.fixes:
         yield escape(f"Remedy: {remedy}")
 
 
 def _item(group: GroupedFinding) -> tuple[str, ...]:
     finding = group.finding
     (path,) = group.modules
-    remedy = (". Remedy: ", truncate(". Or ".join(group.remedies))) if group.remedies else ()
+    remedy = (". Remedy: ", truncate(". Or ".join(group.fixes))) if group.fixes else ()
     place = Code(truncate(str(finding.example or Location(path))))
     opening = f"{finding.level} {finding.rule}: "
     return (opening, truncate(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)

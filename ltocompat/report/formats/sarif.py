@@ -131,7 +131,7 @@ def _message(group: GroupedFinding, target: str) -> str:
     named = target if target == ANY_TARGET.name else f"target {target}"
     where = named + (f", GPU {gpus}" if gpus else "")
     modules = f", {count(group.module_count, 'module')}" if group.module_count else ""
-    remedy = f" Remedy: {sentence('. Or '.join(group.remedies))}" if group.remedies else ""
+    remedy = f" Remedy: {sentence('. Or '.join(group.fixes))}" if group.fixes else ""
     text = safe_text(f"{finding.message} ({where}{modules}).{remedy}")
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 

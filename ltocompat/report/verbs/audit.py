@@ -125,25 +125,21 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
                 return about if beyond else "the finding is worse than the exception allows"
             if finding.rule == rule:
                 other = f"it covers no {rule} finding: compare path, target, gpu and about"
-    return other or "no finding needs this exception any more; delete it"
+    return other or "this audit has no such finding; correct the exception, or delete it"
 
 
 _NO_POLICY = (
-    "to also check drivers, nvJitLinks and GPUs, name them in a policy: write ",
-    Code("[tool.ltocompat.targets.oldest]"),
-    " with ",
-    Code('driver = "580"'),
-    " and ",
-    Code('gpu = ["h100"]'),
-    " into ",
-    Code("pyproject.toml"),
+    "to also check drivers, nvJitLinks and GPUs, write a policy with ",
+    Code("ltocompat init"),
+    ", or add ",
+    Code("--deploy-target driver=580,gpu=h100"),
 )
 
 
 def _headline(audit: Audit) -> Iterator[Block]:
     policy = audit.scope.policy
     if audit.tally.outcome is Outcome.FAILED:
-        found = sorted(_grouped(audit, Standing.COUNTS), key=_weight)
+        found = _grouped(audit, Standing.COUNTS)
         if found:
             shown = grouped_findings(_only(audit, Standing.COUNTS), join=True)
             yield from _because("audit failed: ", found, policy, len(shown))
@@ -159,7 +155,7 @@ def _headline(audit: Audit) -> Iterator[Block]:
 
 def _undecided(audit: Audit) -> Iterator[Block]:
     policy, failures = audit.scope.policy, audit.tally.failures
-    found = sorted(_grouped(audit, Standing.UNDECIDED), key=_weight)
+    found = _grouped(audit, Standing.UNDECIDED)
     trials = [group for group in found if group.finding.decided_by_trial]
     if failures:
         paths = f"{count(len(failures), 'path')} could not be read: "
@@ -186,13 +182,13 @@ def _because(
     root = long_root(found)
     yield Paragraph((opening, *_finding(first, root)))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
-    todo: tuple[str, ...] = (truncate(". Or ".join(first.remedies)),)
+    todo: tuple[str, ...] = (truncate(". Or ".join(first.fixes)),)
     if untried:
         todo = ("let nvJitLink decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
     if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:
-        yield Paragraph(("check only this: ", Code(_again(first, policy))))
+        yield Paragraph(("to see only this: ", Code(_again(first, policy))))
     more = f"; {count(others, 'more finding')} below" if others else ""
     rule = Code(f"ltocompat explain {first.finding.rule}")
     yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))
@@ -232,11 +228,6 @@ def _again(group: GroupedFinding, policy: Policy) -> str:
     inline = not policy.source or "targets" in policy.options
     goal = shlex.quote(name if inline else f"{policy.source}:{name}")
     return f"ltocompat check {shlex.quote(path)} --deploy-target {goal}{trial}"
-
-
-def _weight(group: GroupedFinding) -> tuple[int, bool]:
-    """The worst first; what is wrong with an artifact as a whole before single modules."""
-    return -group.finding.verdict, group.module_count > 0
 
 
 def _finding(group: GroupedFinding, root: str) -> tuple[str, ...]:

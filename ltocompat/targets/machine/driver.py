@@ -179,9 +179,7 @@ def _compat_reasons(
     if says and beneath:
         differs = f"it is {says}, and the kernel driver is {beneath}"
         return () if says == beneath else (differs,)
-    if cuda or in_driver_folders(*paths):
-        return ()
-    return ("it is not in a folder of a driver",)
+    return () if cuda or in_driver_folders(*paths) else ("it is not in a folder of a driver",)
 
 
 def _sibling(machine: Machine, folder: str, name: str) -> Sibling:
