@@ -228,6 +228,40 @@ def test_a_library_that_fails_alone_fails_its_package(
     assert (found.verdict is Verdict.FAIL) is (Verdict.FAIL in alone)
 
 
+@given(
+    modules=_FILE,
+    arch=st.sampled_from((75, 80, 86, 90, *_OF_JETSON)),
+    lowest=st.sampled_from((75, 80)),
+    members=st.sampled_from(((), ("liba.so",))),
+    linker=st.sampled_from(("", ",nvjitlink=13.0")),
+)
+@example(modules=[({80}, True)], arch=87, lowest=75, members=("liba.so",), linker=",nvjitlink=13.0")
+def test_ltoir_that_a_library_links_serves_none_of_the_kernels_that_it_registers(
+    modules: list[tuple[set[int], bool]],
+    arch: int,
+    lowest: int,
+    members: tuple[str, ...],
+    linker: str,
+) -> None:
+    """As callbacks of cuFFT in bartorch-cuda13 0.0.17, on sm_87: its 1,386 kernels fail there."""
+    assume(any(launched for _, launched in modules))
+    names = [({*archs}, {mangled(f"k{n}")}) for n, (archs, _) in enumerate(modules)]
+    library, fragment = with_kernels(names, "liba.so"), image(ImageKind.LTOIR, f"lto_{lowest}")
+    for group, (_, launched) in zip(library.groups, modules, strict=True):
+        group.places = [replace(place, members=members) for place in group.places]
+        group.example = group.places[0]
+        if not launched:
+            images = (replace(each, has_kernels=False) for each in group.signature.images)
+            group.signature, group.kernels = replace(group.signature, images=tuple(images)), [()]
+    place = Location("x.whl", members).at(64 * len(modules))
+    signature = ModuleSignature((fragment,), registered=False)
+    linked = ModuleGroup(signature, {}, 1, place, True, [place])
+    (target,) = parse([f"driver=580,gpu=sm_{arch}{linker}"])
+    (alone,) = results(library, target)
+    (found,) = results(ArtifactSummary("x.whl", [*library.groups, linked]), target)
+    assert (found.verdict is Verdict.FAIL) is (alone.verdict is Verdict.FAIL)
+
+
 @given(MODULES, st.sampled_from((75, 80, 90, 100, 120)))
 def test_every_lost_kernel_is_counted_and_none_that_is_tied_to_an_architecture(
     modules: list[tuple[set[int], set[str]]], arch: int

@@ -195,11 +195,8 @@ class Kernels:
         libraries = tuple(self._unserved_libraries(counted, templates))
         if not lost and not libraries:
             return None
-        missing = tuple(
-            group
-            for group, names in zip(self._groups, self._names, strict=True)
-            if not names.isdisjoint(lost)
-        )
+        named = zip(self._groups, self._names, strict=True)
+        missing = tuple(group for group, names in named if not names.isdisjoint(lost))
         arch = find_gpu(f"sm_{best}").arch
         return KernelCoverage(arch, len(there), tuple(sorted(lost)), missing, libraries)
 
@@ -235,16 +232,18 @@ class Kernels:
         """Libraries of which nothing is for a GPU that others are served on.
 
         Neither those whose name, kernels or suffixes tie them to another architecture, nor those
-        with mostly kernels that another library has for the GPU.
+        with mostly kernels that another library has for the GPU. Fragments serve no library: its
+        launches are of the kernels that it registers.
         """
         served, files = set(), dict[tuple[str, ...], list[ModuleGroup]]()
         for group, serves in zip(self._groups, counted, strict=True):
-            if serves:
+            if serves and not _is_fragment(group):
                 served |= {place.members for place in group.places}
             elif serves is False and group.kernels and self._archs_of(group):
                 files.setdefault(group.example.members, []).append(group)
         for file, groups in files.items():
-            if not file or file in served or OF_ARCH.search(posixpath.basename(file[-1])):
+            name = groups[0].example.innermost
+            if file in served or OF_ARCH.search(posixpath.basename(name)):
                 continue
             kernels = frozenset[str]().union(*map(_untied, groups))
             stems = frozenset(map(self._engine.stem, kernels))
@@ -335,6 +334,11 @@ def _counts(group: ModuleGroup) -> bool:
     code = [image for image in group.signature.images if image.kind in KERNEL_KINDS]
     may_have = any(image.has_kernels is not False for image in code)
     return bool(group.signature.registered and may_have)
+
+
+def _is_fragment(group: ModuleGroup) -> bool:
+    """Return whether modules are LTO-IR that a library links by its own code."""
+    return not group.signature.registered and {*artifact_code.kinds((group,))} == {ImageKind.LTOIR}
 
 
 def _serving(each: GroupVerdict) -> bool:
