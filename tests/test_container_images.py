@@ -331,6 +331,14 @@ SERVER, DESKTOP = "gpu=a100", "gpu=rtx3090"
         ("NVIDIA_REQUIRE_CUDA=cuda>=9.0", f"driver=384.59,{SERVER}", Verdict.UNKNOWN),
         ("NVIDIA_REQUIRE_CUDA=cuda>=9.0", f"driver=384.81,{SERVER}", Verdict.OK),
         ("NVIDIA_REQUIRE_CUDA=cuda>=6.5", f"driver=319.37,{SERVER}", Verdict.UNKNOWN),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=12.4", f"driver=R570,{SERVER}", Verdict.OK),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=12.9", f"driver=R570,{SERVER}", Verdict.FAIL),
+        ("NVIDIA_REQUIRE_DRIVER=driver>=570.100", f"driver=R570,{SERVER}", Verdict.UNKNOWN),
+        (
+            "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471",
+            f"driver=R570,{SERVER}",
+            Verdict.OK,
+        ),
         (
             "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=535,driver<536",
             f"driver=535.54.03,{SERVER}",
@@ -366,6 +374,7 @@ def test_an_image_that_does_not_start_on_a_driver_fails_there(
         ("NVIDIA_REQUIRE_CUDA=cuda>=10.1", "390.138", "update the driver to 418.39 or newer"),
         ("NVIDIA_REQUIRE_CUDA=cuda>=12.4", "535.54.03", "update the driver to 550.54.14 or newer"),
         ("NVIDIA_REQUIRE_ARCH=arch>=9.0", "550.54.14", "use another image"),
+        ("NVIDIA_REQUIRE_DRIVER=driver>=570.100", "R570", "name the exact driver and GPU"),
     ],
 )
 def test_the_driver_that_an_image_waits_for_is_named(

@@ -98,6 +98,17 @@ def test_nodes_that_tell_too_little_are_unknown_rows_beside_the_others(
     assert "no GPU is named" in capsys.readouterr().err
 
 
+def test_a_fleet_without_drivers_asks_for_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "slurm.txt"
+    path.write_text("NodeName=gpu01 Arch=x86_64\n   Gres=gpu:a100:4\n")
+    assert run(["check", LIBRARY, "--deploy-target", str(path)]) == 3
+    text = capsys.readouterr().out
+    assert "driver any (slurm.txt names none: give driver=), GPU a100 " in text
+    assert "driver can be 449 to a later 615 (slurm.txt names none: give driver=)" in text
+
+
 def test_no_file_is_ok_on_a_node_that_tells_nothing(tmp_path: Path) -> None:
     """Not even one that is linked for its own newest GPU, or only has host code to judge."""
     path = tmp_path / "nodes.json"

@@ -93,6 +93,19 @@ def test_an_artifact_fails_when_nothing_serves_the_gpu() -> None:
     assert "SASS sm_80" in result.findings[0].message
 
 
+def test_code_that_only_some_of_the_possible_drivers_refuse_does_not_fail() -> None:
+    """Although other code fails on all of them; without such code, the last driver's is shown."""
+    newer, old = group(ptx("compute_70", isa="9.5")), group(sass("sm_70", "12.0"))
+    either = "driver=470.82.01|535.54.03,gpu=v100"
+    result = judged(newer, old, target=either)
+    assert {finding.rule: finding.verdict for finding in result.findings if finding.verdict} == {
+        "PTX-01": Verdict.FAIL,
+        "DRV-01": Verdict.UNKNOWN,
+    }
+    apart = judged(old, target="driver=470.82.01|595.45.04,gpu=v100")
+    assert (apart.verdict, rules(apart)[:-1]) == (Verdict.FAIL, ["DRV-04"])
+
+
 def test_ptx_without_kernels_harms_nobody() -> None:
     newer = ptx("compute_75", isa="9.5")
     result = judged(group(sass("sm_90")), group(replace(newer, has_kernels=False), count=5))

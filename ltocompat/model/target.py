@@ -43,6 +43,10 @@ def _as_written(numbers: tuple[int, ...]) -> str:
     return ".".join([str(branch), *(f"{number:02d}" for number in rest)])
 
 
+ANY_DRIVER = "any"
+"""The text of a driver that nothing names: it may be any."""
+
+
 class Quantifier(enum.Enum):
     """The versions in a set that the code has to work with: one, or all of them."""
 

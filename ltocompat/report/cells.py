@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
-from ltocompat.model.target import Target, VersionSet
+from ltocompat.model.target import ANY_DRIVER, Target, VersionSet
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Options
@@ -132,7 +132,7 @@ def _version(known: VersionSet[object]) -> str:
     """As it was written; where that is not a version, what it came to."""
     values = (", " if known.every else " or ").join(map(str, known.values[:3]))
     cut = clip(values + ", .." * (len(known.values) > 3), 40)
-    return known.text if known.text[:1].isdigit() or not values else cut
+    return known.text if known.text[:1].isdigit() or known.text == ANY_DRIVER or not values else cut
 
 
 def sources_are_plain(target: Target) -> bool:

@@ -14,7 +14,7 @@ from ltocompat.facts.drivers import branch_cuda, earlier_cuda
 from ltocompat.facts.gpus import may_be_consumer
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.location import Location
-from ltocompat.model.target import DriverVersion, VersionSet
+from ltocompat.model.target import ANY_DRIVER, DriverVersion, VersionSet
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result, Verdict
 from ltocompat.rules.builtin_rules import CONTAINER_REFUSED, OWN_DRIVER
 from ltocompat.rules.constraints import driver_cuda
@@ -56,7 +56,8 @@ def _condition(name: str, text: str, result: Result, summary: ArtifactSummary) -
     met = None if driver is None else _met(result, driver, text)
     if driver is None or met:
         return None
-    asks = f"on driver {driver.text}: {name} requires {text.split(' ', 1)[0]}"
+    known = f"driver {driver.text}" if driver.text != ANY_DRIVER else "an unknown driver"
+    asks = f"on {known}: {name} requires {text.split(' ', 1)[0]}"
     message = f"the container doesn't start {asks}"
     if met is None:
         brand = ", or GPUs of certain brands" if _BRAND.search(text) else ""
@@ -65,7 +66,8 @@ def _condition(name: str, text: str, result: Result, summary: ArtifactSummary) -
     with suppress(ValueError):  # it can't be read
         least = least_admitted([condition for _, condition in summary.starts_on])
     older = least is not None and max(driver.values) < least
-    update = f"update the driver to {least} or newer" if older else "use another image"
+    other = "name the exact driver and GPU" if met is None and least else "use another image"
+    update = f"update the driver to {least} or newer" if older else other
     runs = result.verdict <= Verdict.JIT and not result.not_judged
     hidden = "; the code would run there: docker run -e NVIDIA_DISABLE_REQUIRE=1"
     return finding_by_engine(
@@ -103,7 +105,7 @@ def _met(result: Result, driver: VersionSet[DriverVersion], text: str) -> bool |
 def _hosts(driver: DriverVersion, archs: tuple[str, ...], brand: str) -> Iterator[ContainerHost]:
     cuda = driver_cuda(driver)
     for release in (str(cuda),) if cuda else earlier_cuda(driver):
-        yield ContainerHost(release, str(driver), archs, (brand,))
+        yield ContainerHost(release, ".".join(map(str, driver.numbers)), archs, (brand,))
 
 
 def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ltocompat.model.generic import grouped
-from ltocompat.model.target import Gpu, Target, VersionSet
+from ltocompat.model.target import ANY_DRIVER, Gpu, Target, VersionSet
 from ltocompat.model.verdict import (
     LEVELS,
     THE_TARGET_HAS,
@@ -125,7 +125,13 @@ def _one_of_row(
         verdict = Verdict.UNKNOWN
     findings = _united(results)
     last = found[-1][1] if verdict is Verdict.FAIL else None
-    if verdict is not decides.verdict or len({result.verdict for result in results}) > 1:
+    always = any(
+        all(_verdict_on(each, _subject(finding)) is verdict for each in results)
+        for finding in findings
+    )
+    # Where one thing fails on all versions, a thing that fails on some is open; without such a
+    # thing, each version fails by a thing of its own, and those of the last version are shown.
+    if always or verdict is not decides.verdict or len({each.verdict for each in results}) > 1:
         findings = [_undecided(finding, target, found) for finding in findings]
     elif last:  # all versions fail, and what fails on others alone is not why the last one does
         findings = [
@@ -204,4 +210,5 @@ def _depends_verdict_on(part: str, verdicts: Sequence[tuple[Target, Verdict]]) -
 def _range(known: VersionSet[Any]) -> str:
     first, *_, last = known.values
     between = "or" if len(known.values) == 2 else "to"
-    return f"{known.text} can be {first} {between} {last}"
+    span = f"can be {first} {between} {last}"
+    return f"{span} ({known.source})" if known.text == ANY_DRIVER else f"{known.text} {span}"

@@ -14,7 +14,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
 from ltocompat.model.paste import plain_lines
-from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
+from ltocompat.model.target import ANY_DRIVER, DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.watchdog import watched
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inline import KEYS, with_keys
@@ -186,5 +186,4 @@ def _any_driver(source: str) -> VersionSet[DriverVersion]:
     branches = drivers.driver_branches()
     firsts = (drivers.first_production(branch) for branch in branches)
     values = (drivers.before_tables(), *firsts, later(branches[-1]))
-    told = f"{source} names none"
-    return VersionSet(f"(give driver=: {told})", values, Quantifier.ONE_OF, f"any: {told}")
+    return VersionSet(ANY_DRIVER, values, Quantifier.ONE_OF, f"{source} names none: give driver=")
