@@ -10,6 +10,7 @@ from ltocompat.commands.architectures import (
 )
 from ltocompat.commands.coherent import Coherence as Coherence, coherent as coherent
 from ltocompat.commands.deployment_target import DeploymentTarget as DeploymentTarget
+from ltocompat.commands.deployment_target import TargetLike
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
 from ltocompat.commands.evaluator import Evaluator as Evaluator
 from ltocompat.commands.explain import explain as explain
@@ -175,7 +176,7 @@ def audit(
 ) -> Iterator[Audited | Required]: ...
 def check(
     paths: Source | Sequence[Source] = ...,
-    targets: Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str] = ...,
+    targets: TargetLike | Sequence[TargetLike] = ...,
     *,
     route: Route | str | None = None,
     together: bool = False,
@@ -234,7 +235,7 @@ def matrix(
     *paths: Source,
     trial_link: bool = False,
     install_linkers: bool = False,
-    targets: Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str] = ...,
+    targets: TargetLike | Sequence[TargetLike] = ...,
     limits: Limits = ...,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -268,7 +269,7 @@ def slim(
     output: StrPath,
     keep_gpus: str | Sequence[str] = ...,
     keep_archs: str | Sequence[str] = ...,
-    targets: Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str] = ...,
+    targets: TargetLike | Sequence[TargetLike] = ...,
     policy: Policy | StrPath | None = None,
     ptx: bool = True,
     pack: str | int | None = None,

@@ -17,6 +17,7 @@ from every_case import every
 
 import ltocompat
 from ltocompat.commands import options
+from ltocompat.commands.deployment_target import TargetLike
 
 STUB = Path(ltocompat.__file__).with_suffix(".pyi").read_text("utf-8")
 STUBS = [
@@ -71,6 +72,7 @@ def in_stub(name: str) -> list[object]:
     """The annotations of a function that is made of options."""
     known = {**vars(collections.abc), **vars(typing), **vars(options)}
     known |= {each: getattr(ltocompat, each) for each in dir(ltocompat)}
+    known["TargetLike"] = TargetLike
     found = [node for node in STUBS if node.name == name]
     arguments = [each for node in found for each in ast.walk(node) if isinstance(each, ast.arg)]
     texts = [each.annotation for each in arguments] + [node.returns for node in found]

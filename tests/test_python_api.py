@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import ltocompat
 ROOT = Path(__file__).parent.parent
 PTX = FOLDER / "ptx" / "nvcc-13.0-compute_80.ptx"
 FATBIN = FOLDER / "fatbin" / "nvfatbin-13.5-mixed-makers.fatbin"
+H100 = "driver=580.65.06,gpu=h100"
 SCRIPTS = [
     script
     for page in ("python", "embed")
@@ -64,3 +66,51 @@ def test_bytes_that_are_cut_are_said_to_be() -> None:
     with pytest.raises(ltocompat.UnreadableInput):
         ltocompat.producer(FATBIN.read_bytes()[:-100])
     assert ltocompat.producer(b"") == ()
+
+
+WRONG = [5, 12.9, None, b"abc", ["x"], object()]
+"""Values of types that no argument of text has."""
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda value: ltocompat.check(FATBIN, [value]),
+        lambda value: ltocompat.check(FATBIN, H100, route=value or 0),
+        lambda value: ltocompat.audit(FATBIN, targets=[value]),
+        lambda value: ltocompat.matrix(FATBIN, targets=[value]),
+        lambda value: ltocompat.Evaluator([value]),
+        lambda value: ltocompat.coherent({"nvrtc": value}),
+        ltocompat.toolkit_ptx,
+        ltocompat.cuda_driver,
+        ltocompat.explain,
+        lambda value: ltocompat.supports(value, "sm_90"),
+    ],
+)
+def test_a_value_of_a_wrong_type_raises_an_error_of_ours_or_a_type_error(
+    ask: Callable[[Any], Any], value: object
+) -> None:
+    """As of any function of Python; never the AttributeError of a line inside."""
+
+    def all_of(found: object) -> object:
+        return [*found] if isinstance(found, Iterator) else found
+
+    with pytest.raises((ltocompat.UsageError, TypeError)):
+        all_of(ask(value))
+
+
+def test_a_target_may_be_the_path_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "edge.toml"
+    path.write_text('[targets.edge]\ndriver = "580.65.06"\ngpu = "h100"\n')
+    (result, *_) = ltocompat.check(FATBIN, path)
+    assert result.target.name == "edge"
+
+
+def test_a_pattern_that_matches_nothing_is_not_the_environment() -> None:
+    """``glob`` gives an empty list; only a call without paths checks the environment."""
+    for none in ([], (), iter(())):
+        with pytest.raises(ltocompat.UsageError, match="no path is named"):
+            ltocompat.check(none, H100)
+    with pytest.raises(ltocompat.UsageError, match=r"list is neither .*; unpack it: \*paths"):
+        list(ltocompat.inspect(["x.so"]))  # type: ignore[arg-type]

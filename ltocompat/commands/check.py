@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, told_trials
-from ltocompat.commands.deployment_target import DeploymentTarget
+from ltocompat.commands.deployment_target import DeploymentTarget, TargetLike
 from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.options import CheckOptions, OnError, answers, public
 from ltocompat.commands.package_problems import Packages
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 Paths = Source | Sequence[Source]
-Targets = Target | DeploymentTarget | str | Sequence[Target | DeploymentTarget | str]
+Targets = TargetLike | Sequence[TargetLike]
 
 
 @public(CheckOptions, "paths", "targets", without=("platform", "allow_empty"))
@@ -227,7 +227,7 @@ def _single_link(
 
 
 def resolve_targets(
-    spellings: Sequence[Target | DeploymentTarget | str],
+    spellings: Sequence[TargetLike],
     python: str | None = None,
     *,
     of_environment: bool = False,
@@ -250,11 +250,12 @@ def resolve_targets(
     found: list[DeploymentTarget] = []
     fleets: dict[str, int] = {}
     engine = Engine()
-    for spelling in spellings or (THIS_MACHINE,):
+    for given in spellings or (THIS_MACHINE,):
+        spelling = os.fspath(given) if isinstance(given, os.PathLike) else given
         if spelling == THIS_MACHINE:
             found.append(machine())
-        elif isinstance(spelling, Target | str):
-            for target in parse([spelling]) if isinstance(spelling, str) else [spelling]:
+        elif not isinstance(spelling, DeploymentTarget):
+            for target in [spelling] if isinstance(spelling, Target) else parse([spelling]):
                 place = fleets.setdefault(target.name, len(found)) if target.nodes else len(found)
                 whole = united(found[place].target, target) if found[place:] else target
                 deployed = (

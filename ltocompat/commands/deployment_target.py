@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -47,3 +48,7 @@ class DeploymentTarget(Struct, frozen=True):
     def own_result(self) -> Result | None:
         """Problems of the target itself, independent of the artifact; None if unknown."""
         return None
+
+
+TargetLike = Target | DeploymentTarget | str | os.PathLike[str]
+"""A target, or its spelling: what ``--deploy-target`` accepts, or the path of such a file."""

@@ -43,7 +43,7 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
         UsageError: the text is empty.
         Missing: no rule has this ID, and none knows the text; the message quotes the line.
     """
-    words = text.strip()
+    words = str.strip(text)
     if not words:
         raise UsageError(
             "there is nothing to explain; give the ID of a rule, such as LTO-01, or an error"

@@ -25,7 +25,7 @@ from ltocompat.scan.filters import ImageFilter
 from ltocompat.scan.sources import Source, is_one_source
 
 if TYPE_CHECKING:
-    from ltocompat.commands.deployment_target import DeploymentTarget
+    from ltocompat.commands.deployment_target import TargetLike
     from ltocompat.commands.policy.baseline import Baseline
     from ltocompat.commands.policy.values import Policy
     from ltocompat.model.target import Target
@@ -110,10 +110,10 @@ def public(
         name.strip("*"): _ANY_NUMBER if name[0] == "*" else Parameter.POSITIONAL_OR_KEYWORD
         for name in by_place
     }
-    named = [name for name in fields if name not in {*kinds, *without}]
+    keywords = [name for name in fields if name not in {*kinds, *without}]
     # What all functions have comes last.
-    named.sort(key=ReadOptions.__struct_fields__.__contains__)
-    kinds |= dict.fromkeys(named, Parameter.KEYWORD_ONLY)
+    keywords.sort(key=ReadOptions.__struct_fields__.__contains__)
+    kinds |= dict.fromkeys(keywords, Parameter.KEYWORD_ONLY)
     parameters = [
         Parameter(name, kind, default=Parameter.empty if kind is _ANY_NUMBER else fields[name][1])
         for name, kind in kinds.items()
@@ -128,11 +128,13 @@ def public(
         def call(*args: object, **kwargs: object) -> R:
             none = {name: () for name, kind in kinds.items() if kind is _ANY_NUMBER}
             try:
-                given = none | signature.bind(*args, **kwargs).arguments
+                given = none | (bound := signature.bind(*args, **kwargs).arguments)
             except TypeError as error:
                 raise TypeError(f"{function.__name__}() {error}") from None
             values = {name: given.pop(name) for name in kinds if name in given}
             values |= {n: as_tuple(values[n]) for n in values if several(fields[n][0])}
+            if "paths" in bound and not values["paths"]:  # a pattern that matches nothing
+                named(())
             return function(options(**values), **given)
 
         call.__annotations__ = {}
@@ -289,7 +291,7 @@ class CheckOptions(VerdictOptions, frozen=True):
     """
 
     paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()
-    targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
+    targets: Annotated[tuple["TargetLike", ...], _TARGET] = ()
     route: Annotated[Route | str | None, Option(choices=tuple(Route))] = None
     together: Annotated[bool, Option()] = False
     python: Annotated[str | None, Option(metavar="PYTHON")] = None
@@ -323,7 +325,7 @@ class AuditOptions(VerdictOptions, frozen=True):
         "Policy | StrPath | None",
         Option(flags=("--config",), metavar="FILE", env="LTOCOMPAT_CONFIG"),
     ] = None
-    targets: Annotated[tuple["Target | str", ...], _TARGET] = ()
+    targets: Annotated[tuple["Target | StrPath", ...], _TARGET] = ()
     require_archs: Annotated[tuple[str, ...], Option(metavar="ARCHS")] = ()
     max_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
     max_member_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
@@ -372,7 +374,7 @@ class MatrixOptions(SummaryOptions, frozen=True):
             nodes of a cluster: nodes.json, R550, prod.toml:edge. Repeatable.
     """
 
-    targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
+    targets: Annotated[tuple["TargetLike", ...], _TARGET] = ()
 
 
 class RequireOptions(SummaryOptions, frozen=True):
@@ -498,7 +500,7 @@ class SlimOptions(ReadOptions, frozen=True):
     output: Annotated[StrPath, Option(flags=OUTPUT, metavar="OUT")]
     keep_gpus: Annotated[tuple[str, ...], Option(flags=("--keep-gpu",), metavar="GPU")] = ()
     keep_archs: Annotated[tuple[str, ...], Option(flags=("--keep-arch",), metavar="ARCH")] = ()
-    targets: Annotated[tuple["Target | DeploymentTarget | str", ...], _TARGET] = ()
+    targets: Annotated[tuple["TargetLike", ...], _TARGET] = ()
     policy: Annotated["Policy | StrPath | None", Option(flags=("--config",), metavar="FILE")] = None
     ptx: Annotated[bool, Option(flags=("--no-ptx",))] = True
     pack: Annotated[str | int | None, Option(metavar="MODE")] = None

@@ -83,9 +83,9 @@ class Release(Struct, frozen=True, order=True):
     @classmethod
     def parse(cls, text: str) -> Release:
         """Read ``12.4`` (anything after the minor is left out)."""
-        match = _RELEASE.match(text)
+        match = _RELEASE.match(text) if isinstance(text, str) else None
         if match is None:
-            raise UsageError(f"{text[:40]!r} is not a CUDA release; write it like 12.4")
+            raise UsageError(f"{text!r:.42} is not a CUDA release; write it like '12.4'")
         return cls(int(match[1]), int(match[2]))
 
     @classmethod

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 from msgspec import Struct
 
+from ltocompat.model.errors import UsageError
 from ltocompat.model.image import Origin
 from ltocompat.model.location import Location
 from ltocompat.model.row import Tabular
@@ -124,6 +125,10 @@ class Route(enum.StrEnum):
 
     LOAD = "load"
     LINK = "link"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise UsageError(f"{value!r} is not a route; write load or link")
 
 
 OTHER_VARIANT = "another variant decides"

@@ -187,6 +187,8 @@ def parse(texts: Sequence[str], *, where: str = ".") -> tuple[Target, ...]:
     """
     found: dict[str, Target] = {}
     for text in texts:
+        if not isinstance(text, str):
+            raise UsageError(f"{text!r:.60} is not a deploy target; write {EXAMPLE}")
         for target in _parse(text.strip(), where):
             found[target.name] = united(found.get(target.name, target), target)
     return tuple(found.values())
