@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from linker_trees import IN_WHEEL, put
 from msgspec.structs import replace
 from samples import FOLDER
+from test_rules_loader import nvjitlink, user
 
 from ltocompat.cli import run
 from ltocompat.commands.check import check
@@ -136,6 +138,29 @@ def test_what_a_target_says_itself_beats_what_the_packages_bring(machine: ThisMa
     elsewhere = machine.packages_on(described)
     assert elsewhere.target == described
     assert [r.verdict for r in check(targets=[elsewhere])] == [Verdict.OK]
+
+
+def test_a_library_links_with_the_nvjitlink_of_its_own_major_wherever_its_packages_go(
+    tmp_path: Path,
+) -> None:
+    """Beside one of another major, which cuda-pathfinder finds for the programs that ask it."""
+    site = tmp_path / "lib" / "python3.12" / "site-packages"
+    put(tmp_path, "pyvenv.cfg", "home = /usr/bin\n")
+    for minor, name in (("12.9", IN_WHEEL["12"]), ("13.5", IN_WHEEL["13"])):
+        nvjitlink((site / name).parent, minor)
+    path = site / "user" / "libuser.so"
+    calls, runpath = ["__nvJitLinkCreate_12_4"], "$ORIGIN/../nvidia/nvjitlink/lib"
+    user(path, calls, site / IN_WHEEL["12"], runpath=runpath)
+
+    def failing(target: str) -> set[tuple[str, str]]:
+        found = check(targets=target, python=str(tmp_path), floors=False)
+        rows = [(r, each) for r in found for each in r.findings if each.verdict is Verdict.FAIL]
+        return {(os.path.basename(result.path), finding.rule) for result, finding in rows}
+
+    assert failing("driver=580.65.06,gpu=h100") == set()
+    # A linker that the target names itself is the only one there.
+    named = failing("driver=580.65.06,gpu=h100,nvjitlink=13.5")
+    assert named == {("libuser.so", "NJL-03")}
 
 
 def test_an_environment_is_judged_on_a_target_that_is_not_this_machine(

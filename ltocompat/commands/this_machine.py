@@ -125,7 +125,8 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
         nvjitlink = target.nvjitlink or self.packaged("nvJitLink")
         nvrtc = target.nvrtc or self.packaged("nvrtc")
         moved = replace(target, nvjitlink=nvjitlink, nvrtc=nvrtc)
-        return PackagesElsewhere(target=moved, installation=self.installation, machine=self)
+        own = target.nvjitlink is None
+        return PackagesElsewhere(moved, machine=self, installation=self.installation, own=own)
 
     def library(self, summary: ArtifactSummary) -> Library | None:
         """Return the artifact as a library of this machine; None if it needs no libraries.
@@ -154,10 +155,13 @@ class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
 
     Attributes:
         machine: the machine on which they are now.
+        own: True if each file links with the nvJitLink that it loads from the packages, since the
+            target names none.
     """
 
     machine: ThisMachine
     installation: Installation
+    own: bool
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:
         """Return the CUDA libraries that the loader finds for a file in other packages."""
@@ -167,7 +171,7 @@ class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result]:
         """Yield the verdicts on an artifact with the nvJitLink from its packages."""
         target = self.target
-        if target.nvjitlink is None:
+        if self.own:
             with suppress(LtocompatError):  # what it gets can't be told, and isn't judged
                 library = self.machine.library(summary)
                 linker = library.nvjitlink if library else None
