@@ -5,6 +5,7 @@ Tests say it themselves (``@strikes``, ``@spares``); those that no other file ha
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.explain import explain
 from ltocompat.model.errors import Missing
+from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.prose import rules
 
 
@@ -109,6 +111,37 @@ def test_a_route_that_no_module_goes_is_told() -> None:
             "PTX-07",
         }
         assert "TGT-02" not in {finding.rule for finding in possible.findings}
+
+
+@strikes("TGT-04")
+@spares("TGT-04")
+@pytest.mark.parametrize(
+    ("name", "system", "fails"),
+    [
+        ("libsaxpy.so", "linux-aarch64", True),
+        ("libsaxpy.so", "windows", True),
+        ("libsaxpy.so", "linux", False),
+        ("libsaxpy.so", "wsl2", False),
+        ("saxpy.dll", "linux", True),
+        ("saxpy.dll", "windows", False),
+        ("bin2c.o", "windows", False),  # an object is linked, not loaded
+    ],
+)
+def test_a_file_of_another_platform_fails_and_a_package_of_one_is_told(
+    tmp_path: Path, name: str, system: str, *, fails: bool
+) -> None:
+    """The target has to name its system: without ``os=``, a file is checked for its own."""
+    target, path = "driver=595.45.04,gpu=l4", FOLDER / "objects" / name
+    assert "TGT-04" not in found(target, str(path))
+    (result,) = [r for r in ltocompat.check(path, f"os={system},{target}", floors=False) if r.gpu]
+    assert ("TGT-04" in {f.rule for f in result.findings}) is fails
+    assert result.verdict is Verdict.FAIL or not fails
+    wheel = tmp_path / "x-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(path, f"x/{name}")
+    (packed,) = [r for r in ltocompat.check(wheel, f"os={system},{target}", floors=False) if r.gpu]
+    levels = [finding.level for finding in packed.findings if finding.rule == "TGT-04"]
+    assert levels == [Level.WARNING] * fails
 
 
 @strikes("BLD-08")

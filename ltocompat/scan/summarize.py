@@ -128,12 +128,10 @@ class SummaryBuilder(Struct, kw_only=True):
             self._inner = {}
         elif host.place.members == self._inside and host.libraries:
             self._inner = _regrouped(self._inner, host)
-        # Of libraries in packages others are kept, too: their machine and search path count.
+        # Of other libraries and programs, the machine and the search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
-        inside = host.place.members or self.installed
-        in_package = host.linked and inside and len(self._hosts) < _MOST_HOSTS
-        of_windows = host.linked and host.format == "PE"  # which is another deploy target
-        if (needs or in_package or of_windows) and not self._of_device_runtime(host.place.members):
+        linked = host.linked and len(self._hosts) < _MOST_HOSTS
+        if (needs or linked) and not self._of_device_runtime(host.place.members):
             self._hosts.append(host)
         self._flush()
 

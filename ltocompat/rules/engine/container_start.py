@@ -1,4 +1,4 @@
-"""Verdicts on a container image, where its own conditions keep it from starting on a driver."""
+"""Verdicts on files that don't start on a target at all: container images, other platforms."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ltocompat.facts.gpus import may_be_consumer
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.location import Location
 from ltocompat.model.target import ANY_DRIVER, DriverVersion, VersionSet
-from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Result, Verdict
-from ltocompat.rules.builtin_rules import CONTAINER_REFUSED, OWN_DRIVER
+from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Level, Result, Verdict
+from ltocompat.rules.builtin_rules import CONTAINER_REFUSED, OTHER_PLATFORM, OWN_DRIVER
 from ltocompat.rules.constraints import driver_cuda
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.services import capability
@@ -27,20 +27,21 @@ _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
 _CONSUMER = frozenset(("geforce", "geforcertx", "titan", "titanrtx"))
 """Brands of NVML that images since CUDA 12.6 leave out: cuda-compat isn't for such GPUs."""
 _MACHINES = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
+_PROCESSORS = {"x86_64": "x86-64", "aarch64": "AArch64"}
 _NAMES = {machine: name for name, machine in _MACHINES.items()}
 _ANY, _NO_BRAND = "unknown", "none"
 """A GPU whose brand NVML doesn't name, which images name that mean all others; no brand."""
 
 
 def starting(result: Result, summary: ArtifactSummary) -> Result:
-    """Return the verdict on the code of a container image, with reasons why it doesn't start there.
+    """Return the verdict on the code of an artifact, with reasons why it doesn't start there.
 
-    These are its conditions on drivers (variables NVIDIA_REQUIRE_*), its platform, and its own
-    parts of a driver.
+    These are its platform, and the conditions on drivers (variables NVIDIA_REQUIRE_*) and own parts
+    of a driver of a container image.
     """
     judges: list[Callable[[Result, ArtifactSummary], Finding | None]] = [
         *(functools.partial(_condition, name, text) for name, text in summary.starts_on),
-        *(_platform, _own_driver, _driver_in_front),
+        *(_platform, _other_platform, _own_driver, _driver_in_front),
     ]
     for judge in judges:
         finding = judge(result, summary)
@@ -127,6 +128,31 @@ def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
         headline=message,
         subject=WHOLE_ARTIFACT,
         remedy=f"pull or build the image with --platform {_NAMES[target.system.machine]}",
+    )
+
+
+def _other_platform(result: Result, summary: ArtifactSummary) -> Finding | None:
+    """``fail`` where all libraries and programs are for another platform than the target names.
+
+    Of the packages for several platforms, an installer picks one itself: a warning tells that.
+    """
+    system, hosts = result.target.system, [host for host in summary.hosts if host.linked]
+    form = "PE" if system.name == "windows" else "ELF"
+    right = (form, _PROCESSORS.get(system.machine, system.machine))
+    found = {(host.format, host.machine) for host in hosts}
+    if not found or right in found or summary.platform or "os" not in dict(result.target.sources):
+        return None
+    kinds = " and ".join(f"{machine} ({form})" for form, machine in sorted(found))
+    packaged = any(host.place.members for host in hosts)
+    after = "only its device code was checked" if packaged else "its loader refuses the file"
+    message = f"it is built for {kinds}, but the target is {system.name} on {right[1]}: {after}"
+    return finding_by_engine(
+        OTHER_PLATFORM,
+        Verdict.OK if packaged else Verdict.FAIL,
+        message,
+        level=Level.WARNING if packaged else Level.ERROR,
+        headline=message,
+        subject=WHOLE_ARTIFACT,
     )
 
 

@@ -112,8 +112,8 @@ class ArtifactJudge:
         judge = self._on_gpus if target.gpus else self._on_possible_gpus
         exact = functools.partial(judge, wanted=wanted, line=line)
         found, summary = over_versions(target, exact), self._whole.summary
-        if summary.starts_on or summary.platform:
-            from ltocompat.rules.engine.container_start import starting  # late: few are images
+        if summary.starts_on or summary.platform or "os" in dict(target.sources):
+            from ltocompat.rules.engine.container_start import starting  # late: few need it
 
             found = (starting(each, summary) for each in found)
         known = summary.origins
