@@ -50,5 +50,5 @@ class DeploymentTarget(Struct, frozen=True):
         return None
 
 
+# A target, or its spelling: what ``--deploy-target`` accepts, or the path of such a file.
 TargetLike = Target | DeploymentTarget | str | os.PathLike[str]
-"""A target, or its spelling: what ``--deploy-target`` accepts, or the path of such a file."""

@@ -43,8 +43,7 @@ def _as_written(numbers: tuple[int, ...]) -> str:
     return ".".join([str(branch), *(f"{number:02d}" for number in rest)])
 
 
-ANY_DRIVER = "any"
-"""The text of a driver that nothing names: it may be any."""
+ANY_DRIVER = "any"  # the text of a driver that nothing names
 
 
 class Quantifier(enum.Enum):

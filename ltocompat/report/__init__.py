@@ -34,15 +34,7 @@ FORMATS = ("table", "json", "markdown")
 LIST_FORMATS = (*FORMATS, "csv", "jsonl")
 """The formats of verbs whose answer is a list."""
 
-FINDING_FORMATS = (
-    *LIST_FORMATS,
-    "concise",
-    "sarif",
-    "github",
-    "gitlab",
-    "junit",
-    "html",
-)
+FINDING_FORMATS = (*LIST_FORMATS, "concise", "sarif", "github", "gitlab", "junit", "html")
 """The formats of verbs that have findings."""
 
 # Modules called json and csv would hide the standard library's.

@@ -18,15 +18,9 @@ _MARKETS: dict[str, tuple[bool | None, Callable[[Sm], bool]]] = {
     "jetson": (True, lambda sm: sm.tegra and _sold(sm, data_center=True)),
 }
 _SPELLINGS = {
-    "any": "all",
-    "data-center": "datacenter",
-    "data-centre": "datacenter",
-    "datacentre": "datacenter",
-    "data_center": "datacenter",
-    "consumer": "geforce",
-    "tegra": "jetson",
-    "ada lovelace": "ada",
-    "ada-lovelace": "ada",
+    **{"any": "all", "consumer": "geforce", "tegra": "jetson"},
+    **dict.fromkeys(("data-center", "data-centre", "datacentre", "data_center"), "datacenter"),
+    **dict.fromkeys(("ada lovelace", "ada-lovelace"), "ada"),
 }
 
 

@@ -12,22 +12,8 @@ from ltocompat.targets.versions.comparisons import is_range
 
 FILE_KEYS = ("nodes", "smi", "slurm", "image")
 """Keys whose value is a file about machines; for ``image``, it may be an image's name."""
-KEYS = (
-    "name",
-    "os",
-    "driver",
-    "container",
-    "compat",
-    "nvjitlink",
-    "nvrtc",
-    "nvlink",
-    "lto",
-    "gpu",
-    "stock",
-    "lock",
-    "python",
-    *FILE_KEYS,
-)
+_PARTS = ("driver", "container", "compat", "nvjitlink", "nvrtc", "nvlink")
+KEYS = ("name", "os", *_PARTS, "lto", "gpu", "stock", "lock", "python", *FILE_KEYS)
 SPELLINGS = {"cuda": "stock"}
 """Other names of keys."""
 # Keys whose versions can be compared; elsewhere a comparison has no meaning.

@@ -17,8 +17,7 @@ from ltocompat.files.objects.elf_symbols import (
     symbol_tables,
 )
 from ltocompat.files.objects.relocations import (
-    ABSOLUTE_TYPES,
-    RELATIVE_TYPES,
+    POINTER_TYPES,
     Relocation,
     RelocationTable,
     pointer_at,
@@ -148,15 +147,15 @@ class ElfHost(ObjectReader):
         symbols: SymbolTable | None,
     ) -> None:
         """Set the pointer at ``slot`` to what a relocation makes of it; unknown types unset it."""
-        machine = self._tables.header.machine
+        relative, absolute = POINTER_TYPES.get(self._tables.header.machine, (None, None))
         addend = found.addend
         if addend is None:
             addend = pointer_at(self.view, slot, self.pointer_size)
-        if found.type in (0, RELATIVE_TYPES.get(machine)):
+        if found.type in (0, relative):
             answer[slot] = addend
             return
         answer.pop(slot, None)
-        if found.type != ABSOLUTE_TYPES.get(machine) or symbols is None:
+        if found.type != absolute or symbols is None:
             return
         symbol = symbols.at(found.symbol)
         if symbol is None:

@@ -20,21 +20,13 @@ from ltocompat.files.objects.structure import windows
 from ltocompat.model.limits import Budget
 
 # Types that store a whole pointer: (base + addend) and (symbol + addend), by e_machine.
-RELATIVE_TYPES = {
-    layout.EM_386: 8,
-    layout.EM_X86_64: 8,
-    layout.EM_AARCH64: 1027,
-    layout.EM_ARM: 23,
-    layout.EM_PPC64: 22,
-    layout.EM_RISCV: 3,
-}
-ABSOLUTE_TYPES = {
-    layout.EM_386: 1,
-    layout.EM_X86_64: 1,
-    layout.EM_AARCH64: 257,
-    layout.EM_ARM: 2,
-    layout.EM_PPC64: 38,
-    layout.EM_RISCV: 2,
+POINTER_TYPES = {
+    layout.EM_386: (8, 1),
+    layout.EM_X86_64: (8, 1),
+    layout.EM_AARCH64: (1027, 257),
+    layout.EM_ARM: (23, 2),
+    layout.EM_PPC64: (22, 38),
+    layout.EM_RISCV: (3, 2),
 }
 
 
