@@ -18,7 +18,9 @@ _MARKETS: dict[str, tuple[bool | None, Callable[[Sm], bool]]] = {
     "jetson": (True, lambda sm: sm.tegra and _sold(sm, data_center=True)),
 }
 _SPELLINGS = {
-    **{"any": "all", "consumer": "geforce", "tegra": "jetson"},
+    "any": "all",
+    "consumer": "geforce",
+    "tegra": "jetson",
     **dict.fromkeys(("data-center", "data-centre", "datacentre", "data_center"), "datacenter"),
     **dict.fromkeys(("ada lovelace", "ada-lovelace"), "ada"),
 }
