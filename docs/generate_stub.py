@@ -78,7 +78,9 @@ def _types() -> dict[tuple[str, str], str]:
                     kind = aliases.get(ast.unparse(field.annotation), field.annotation)
                     if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated":
                         kind = kind.slice.elts[0] if isinstance(kind.slice, ast.Tuple) else kind
-                    text = re.sub("'([^']* [^']*)'", r"\1", ast.unparse(kind)).replace("'", '"')
+                    text = re.sub(
+                        r"(?<=tuple\[)'([^']*)'|'([^']* [^']*)'", r"\1\2", ast.unparse(kind)
+                    ).replace("'", '"')
                     found[node.name, ast.unparse(field.target)] = text
     return found
 

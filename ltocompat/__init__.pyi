@@ -176,7 +176,7 @@ def audit(
 ) -> Iterator[Audited | Required]: ...
 def check(
     paths: Source | Sequence[Source] = ...,
-    targets: "TargetLike" | Sequence["TargetLike"] = ...,
+    targets: TargetLike | Sequence[TargetLike] = ...,
     *,
     route: Route | str | None = None,
     together: bool = False,
@@ -235,7 +235,7 @@ def matrix(
     *paths: Source,
     trial_link: bool = False,
     install_linkers: bool = False,
-    targets: "TargetLike" | Sequence["TargetLike"] = ...,
+    targets: TargetLike | Sequence[TargetLike] = ...,
     limits: Limits = ...,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,
@@ -269,7 +269,7 @@ def slim(
     output: StrPath,
     keep_gpus: str | Sequence[str] = ...,
     keep_archs: str | Sequence[str] = ...,
-    targets: "TargetLike" | Sequence["TargetLike"] = ...,
+    targets: TargetLike | Sequence[TargetLike] = ...,
     policy: Policy | StrPath | None = None,
     ptx: bool = True,
     pack: str | int | None = None,
