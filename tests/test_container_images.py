@@ -388,7 +388,7 @@ def test_the_driver_that_an_image_waits_for_is_named(
 
 def test_the_named_driver_is_the_oldest_that_starts_an_image() -> None:
     """For every CUDA release of NVIDIA's tables, those before branch 450 among them."""
-    known = [*drivers.earlier_drivers()]
+    known = [(least, cuda) for cuda, least in drivers.earlier_drivers().items()]
     for branch in drivers.driver_branches():
         releases = {drivers.first_production(branch), *drivers.driver_releases(branch)}
         known += [(each, str(drivers.branch_cuda(branch))) for each in sorted(releases)]

@@ -5,6 +5,7 @@ import json
 import re
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from report_values import (
@@ -22,6 +23,8 @@ from samples import FOLDER
 from syrupy.assertion import SnapshotAssertion
 
 import ltocompat
+from ltocompat.facts import drivers, toolkits
+from ltocompat.model.arch import Release
 from ltocompat.model.image import Artifact, HostBinary, Module, Producer, Record, Role, Skipped
 from ltocompat.model.location import Location
 from ltocompat.report import FORMATS, Failure, Options
@@ -113,6 +116,22 @@ def test_the_first_line_names_the_driver_that_require_names(path: str) -> None:
     assert ("newer than every known driver" in first_line) is asked.ptx_beyond
     highest = max((floor for floor in floors if floor), default=None)
     assert highest is None or str(highest) in named
+
+
+@pytest.mark.parametrize("cuda", [*drivers.earlier_drivers(), "6.5"])
+def test_the_first_line_names_the_least_driver_of_releases_before_the_tables(
+    cuda: str, tmp_path: Path
+) -> None:
+    """NVIDIA's list begins with CUDA 7.0; before that, nothing is known."""
+    isa = toolkits.cuda_ptx(Release.parse(cuda))
+    maker = f"// Cuda compilation tools, release {cuda}, V{cuda}.1"
+    body = ".address_size 64\n.visible .entry k() { membar.gl; ret; }"
+    file = tmp_path / "k.ptx"
+    file.write_text(f"{maker}\n.version {isa}\n.target sm_30\n{body}\n")
+    line = table(ltocompat.inspect(file)).splitlines()[1]
+    assert f"made by CUDA {cuda}" in line
+    known = drivers.earlier_drivers().get(cuda)
+    assert line.partition(" driver >= ")[2].split() == ([str(known)] if known else [])
 
 
 def test_the_first_line_asks_no_driver_for_code_without_kernels() -> None:

@@ -90,11 +90,9 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
         The driver (only its branch for 13.4 on Linux); None if unknown (13.5, Windows from 13.0 on,
         releases outside the table).
     """
-    for row in rows(ToolkitDriver):
-        if row.cuda == cuda and row.update.startswith("GA"):
-            text = {"linux": row.linux, "windows": row.windows}.get(system)
-            return DriverVersion(version_numbers(text)) if text else None
-    return None
+    first = (row for row in rows(ToolkitDriver) if row.cuda == cuda and row.update.startswith("GA"))
+    text = next(({"linux": row.linux, "windows": row.windows}.get(system) for row in first), None)
+    return DriverVersion(version_numbers(text)) if text else None
 
 
 def branch_end(branch: int) -> DriverBranch | None:
@@ -139,16 +137,16 @@ def branch_cuda(branch: int) -> Release | None:
 
 def earlier_cuda(driver: DriverVersion) -> tuple[str, str]:
     """The lowest and the highest CUDA release of a driver older than every branch."""
-    sure = [cuda for least, cuda in earlier_drivers() if least.numbers <= driver.numbers]
-    possible = [cuda for least, cuda in earlier_drivers() if least.branch <= driver.branch]
+    sure = [cuda for cuda, least in earlier_drivers().items() if least.numbers <= driver.numbers]
+    possible = [cuda for cuda, least in earlier_drivers().items() if least.branch <= driver.branch]
     return (sure or ["1.0"])[-1], (possible or ["6.5"])[-1]
 
 
 @functools.cache
-def earlier_drivers() -> tuple[tuple[DriverVersion, str], ...]:
-    """Return the oldest driver, older than every branch, of a CUDA release, with that release."""
+def earlier_drivers() -> dict[str, DriverVersion]:
+    """Return the oldest driver of each CUDA release whose drivers are older than every branch."""
     rows = table("drivers")["earlier"]
-    return tuple((DriverVersion(version_numbers(row["linux"])), row["cuda"]) for row in rows)
+    return {row["cuda"]: DriverVersion(version_numbers(row["linux"])) for row in rows}
 
 
 def cuda_branch(cuda: Release) -> int | None:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ltocompat.facts.drivers import earlier_drivers
 from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import HostBinary, Image, ImageKind, Module
@@ -39,8 +40,7 @@ class ImageAnswer:
         """Add one module."""
         self._path = module.place.path
         if module.place.members != self._inside:
-            self._inner = set()
-            self._inside = module.place.members
+            self._inner, self._inside = set(), module.place.members
         signature = module_signature(module)
         if signature in self._inner:  # so are its architectures, makers and whether it has kernels
             return
@@ -85,9 +85,8 @@ class ImageAnswer:
 
     def _made_by(self) -> str:
         known = [_one_of(releases) for releases in sorted(self._releases)]
-        others = list(self._makers)
-        words = [f"CUDA {', '.join(known)}"] if known else []
-        return f"made by {', '.join([*words, *others])}" if words or others else ""
+        words = [*([f"CUDA {', '.join(known)}"] if known else ()), *self._makers]
+        return f"made by {', '.join(words)}" if words else ""
 
     def _ways(self) -> Iterator[str]:
         sass, ptx, ltoir = (
@@ -115,18 +114,21 @@ class ImageAnswer:
 
         summary = self._summary.summary(self._path)
         floors = driver_floors(summary, self._known)
-        sass, ptx, beyond = floors.sass, floors.ptx, floors.beyond
-        of_ptx = "newer than every known driver" if beyond else f">= {ptx}" if ptx else ""
-        if sass is None and not of_ptx:
+        # The drivers of the tables begin with CUDA 11; of earlier releases only the least is known.
+        newest = max((releases[0] for releases in self._releases), default=None)
+        earlier = dict.fromkeys(floors.or_older, earlier_drivers().get(str(newest)))
+        sass, ptx = earlier.get("sass", floors.sass), earlier.get("ptx", floors.ptx)
+        of_ptx = "newer than every known driver" if floors.beyond else f">= {ptx}" if ptx else ""
+        least = of_ptx if sass is None else f">= {sass}"
+        if not least:
             return ""
-        higher = sass is not None and (beyond or (ptx is not None and ptx > sass))
+        higher = sass is not None and (floors.beyond or (ptx is not None and ptx > sass))
         variants = sum(variant.whole for variant in summary.variants)
         notes = (
             f"the lowest of {variants} variants" if variants else "",
             f"{'PTX kernels' if None in self._kernels else 'its PTX'}: {of_ptx}" if higher else "",
         )
         more = "; ".join(filter(None, notes))
-        least = of_ptx if sass is None else f">= {sass}"
         words = "kernels need driver" if None in self._kernels else "needs driver"
         return f"{words} {least}" + (f" ({more})" if more else "")
 

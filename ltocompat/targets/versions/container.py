@@ -129,7 +129,7 @@ def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
         ValueError: a condition can't be read; the text is that condition.
     """
     for brands in ((_NO_BRAND,), ()):
-        for version, cuda in drivers.earlier_drivers():
+        for cuda, version in drivers.earlier_drivers().items():
             if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):
                 return version
         for branch in drivers.driver_branches():
