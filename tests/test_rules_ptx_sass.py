@@ -331,6 +331,18 @@ def test_bld_02_a_linker_takes_sass_up_to_its_own_release(
     assert judged("BLD-02", linking(*objects, on=on), Release.parse(linker)) is verdict
 
 
+@pytest.mark.parametrize("cuda", ["13.0", "13.2", "13.5"])
+@pytest.mark.parametrize("arch", ["100", "103", "103a", "110", "120", "120f", "121"])
+def test_bld_02_one_old_linker_takes_code_for_gpus_that_were_new_to_it(
+    arch: str, cuda: str
+) -> None:
+    """measured: kernels with functions, globals, printf or alone, by nvcc -cubin -rdc=true."""
+    cubin = image(ImageKind.SASS, arch, cuda, generation=2, relocatable=True, has_kernels=True)
+    taken = cuda == "13.5" and arch.startswith(("103", "121"))
+    found = judged("BLD-02", linking(cubin, on=f"sm_{arch}"), Release(12, 9))
+    assert found is (UNKNOWN if taken else FAIL)
+
+
 @pytest.mark.parametrize("linker", ["12.0", "12.4", "12.9"])
 @pytest.mark.parametrize(
     ("writer", "verdict"),

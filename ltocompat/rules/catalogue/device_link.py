@@ -71,7 +71,7 @@ def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
 
 
 _GENERATION_2_FOR_ALL = 13
-_GB300, _TAKEN_OF_GB300 = 103, Release(13, 3)
+_NEW_IN_12_9, _TAKEN_SINCE = (103, 121), Release(13, 3)
 
 
 @rule("BLD-02")
@@ -126,12 +126,12 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
 def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:
     """Return whether some linkers of 12.x were seen to take SASS of 13.x from sm_100 on.
 
-    12.8 links functions of it and 12.9 refuses them; 12.9 links a kernel for sm_103 that 13.3 to
-    13.5 compiled, and no other.
+    12.8 links functions of it and 12.9 refuses them; 12.9 links code for sm_103 and sm_121 that
+    13.3 to 13.5 compiled, and no other.
     """
     small = image.has_kernels is False and cuda.major >= _GENERATION_2_FOR_ALL
-    of_103 = image.arch is not None and image.arch.number == _GB300 and cuda >= _TAKEN_OF_GB300
-    return small or of_103
+    known = image.arch is not None and image.arch.number in _NEW_IN_12_9
+    return small or (known and cuda >= _TAKEN_SINCE)
 
 
 _LEFT_OUT = "nvlink leaves them out, with a warning at most"
