@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import fatbin_writer as writer
 import pytest
+from elf_writer import Part, elf
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
@@ -18,6 +20,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.audit import audit
 from ltocompat.commands.policy.gate import Audited
+from ltocompat.model.verdict import Verdict
 from ltocompat.rules.engine.arch_parts import names_an_arch
 
 TARGET = "driver=580.65.06,gpu=a100"
@@ -458,3 +461,24 @@ def test_each_image_tells_the_kernels_that_a_gpu_gets(modules: list[Kernels], gp
     assert told in lost
     assert elsewhere == {(found.coverage.kernels, found.coverage.best_kernels)}
     assert found.coverage.best_kernels - found.coverage.kernels == len(told)
+
+
+@pytest.mark.parametrize(
+    ("relocatable", "size"),
+    [(False, 0), (True, 0), (True, 1 << 14), (True, 20_000), (True, 1 << 17)],
+)
+def test_device_functions_of_any_size_are_no_kernels(
+    size: int, tmp_path: Path, *, relocatable: bool
+) -> None:
+    """As CUPTI in torch 1.13.1 has them: a relocatable cubin of 19 KiB with handlers alone."""
+    cubin = bytearray((FOLDER / "cubin/nvcc-13.0-sm_80-without-kernels.cubin").read_bytes())
+    if relocatable:
+        struct.pack_into("<H", cubin, 16, 1)
+    start, count = struct.unpack_from("<Q", cubin, 40)[0], struct.unpack_from("<H", cubin, 60)[0]
+    table = cubin[start : start + 64 * count]
+    struct.pack_into("<Q", cubin, 40, len(cubin) + size)  # the last of its bytes
+    path = tmp_path / "x.so"
+    path.write_bytes(elf([Part(".rodata", bytes(cubin) + bytes(size) + bytes(table))]))
+    (result,) = ltocompat.check(path, TARGET, route="load")
+    assert (result.verdict, result.coverage.without_kernels) == (Verdict.OK, 1)
+    assert {finding.rule for finding in result.findings} <= {"IMG-03"}

@@ -275,11 +275,15 @@ def test_a_selftest_tells_what_the_linker_said() -> None:
 
 
 @pytest.mark.parametrize(("more", "sure"), [(-1, False), (0, False), (1, True)])
-def test_a_large_cubin_has_kernels(more: int, *, sure: bool) -> None:
+@pytest.mark.parametrize("relocatable", [False, True])
+def test_a_large_cubin_has_kernels_unless_it_is_an_object(
+    more: int, *, sure: bool, relocatable: bool
+) -> None:
+    size = module_reader._LARGE + more
     for kind in (ImageKind.SASS, ImageKind.PTX):
-        entry = some(kind=kind, stored_size=module_reader._LARGE + more)
-        found = module_reader._surely_has_kernels(some(entry=entry))
-        assert found == (sure and kind is ImageKind.SASS)
+        image = some(kind=kind, stored_size=size, relocatable=relocatable)
+        found = module_reader._surely_has_kernels(image)
+        assert found == (sure and kind is ImageKind.SASS and not relocatable)
 
 
 def test_files_beyond_the_most_are_compared_as_one(monkeypatch: Patch) -> None:

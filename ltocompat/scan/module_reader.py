@@ -95,7 +95,7 @@ class ModuleReader(Struct):
             image = module.images[number]
             if image.kernels is not None:
                 images[number] = image
-            elif not _surely_has_kernels(stored.images[number]):
+            elif not _surely_has_kernels(image):
                 images[number] = _counted(stored.images[number], image)
         hollow = hollow_cubins(stored.images, kernels.picked)
         if hollow or any(image.empty_kernels for image in images.values()):
@@ -134,8 +134,8 @@ def _loses_kernels(stored: StoredModule, module: Module, read: dict[int, Image])
     large = False
     for number, image in enumerate(module.images):
         if image.kind in KERNEL_KINDS and image.kernels is None and number not in read:
-            large = large or _surely_has_kernels(stored.images[number])
-            if not _surely_has_kernels(stored.images[number]):
+            large = large or _surely_has_kernels(image)
+            if not _surely_has_kernels(image):
                 read[number] = _counted(stored.images[number], image)
     known = (*module.images, *read.values())
     return large or any(image.kernels and not image.empty_kernels for image in known)
@@ -153,9 +153,9 @@ def _any_kernels(
         numbers: of the images in question.
     """
     for number in numbers:
-        if _surely_has_kernels(stored.images[number]):
-            return True
         image = read.get(number, module.images[number])
+        if _surely_has_kernels(image):
+            return True
         if image.kernels is None:
             image = read[number] = _counted(stored.images[number], image)
         if image.kernels != ():  # None: they can't be read
@@ -173,6 +173,10 @@ def _counted(stored: StoredImage, image: Image) -> Image:
     return describe(stored, ReadOptions(any_kernel=True))[0]
 
 
-def _surely_has_kernels(stored: StoredImage) -> bool:
-    """Return whether to leave a cubin unread: one without kernels has nothing to be large with."""
-    return stored.entry.kind is ImageKind.SASS and (stored.entry.stored_size or 0) > _LARGE
+def _surely_has_kernels(image: Image) -> bool:
+    """Return whether to leave a cubin unread: one without kernels has nothing to be large with.
+
+    A relocatable one may have functions of any size.
+    """
+    final = image.kind is ImageKind.SASS and not image.relocatable
+    return final and (image.stored_size or 0) > _LARGE
