@@ -197,8 +197,8 @@ function evidence(text) {
       ...FERMI.filter((number) => valuesOf(`fermi${number}`, text).length),
     ],
   };
-  for (const name of ["optix", "cmake", "family", "package", "building", "torch_release"]) read[name] = valuesOf(name, text);
-  for (const name of ["module", "jetpack", "blender", "torch_major", "python"]) read[name] = valuesOf(name, text);
+  for (const name of ["optix", "cmake", "family", "package", "building", "torch_release", "jax"]) read[name] = valuesOf(name, text);
+  for (const name of ["module", "jetpack", "blender", "torch_major", "python", "tensorflow"]) read[name] = valuesOf(name, text);
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};
   for (const [name, values] of Object.entries(read)) if (new Set(values).size === 1) once[name] = values[0];
@@ -489,7 +489,7 @@ function said(whole, flat, place, values, sentences) {
   let nearest = null;
   for (const row of client) {
     for (const match of near.matchAll(regex(row.find, "g"))) {
-      const away = Math.floor(Math.abs(start + match.index - place) / 200);
+      const away = values.package?.includes(match[0]) ? -1 : Math.floor(Math.abs(start + match.index - place) / 200);
       if (!nearest || away < nearest.away) nearest = { away, row };
     }
   }

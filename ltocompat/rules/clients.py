@@ -99,7 +99,7 @@ def said(
     start, end = max(place - _NEAR, 0), place + _NEAR
     near = _near(flat)
     hits = [
-        (abs(hit.start() - place) // 200, client)
+        (-1 if hit[0] in values.get("package", "") else abs(hit.start() - place) // 200, client)
         for client in near.get("client", ())
         for hit in places(client.find, flat, start, end)
     ]
