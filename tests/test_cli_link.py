@@ -13,6 +13,8 @@ from report_values import valid_json
 from samples import FOLDER
 
 from ltocompat import cli
+from ltocompat.model.arch import Release
+from ltocompat.targets.linkers import Linker, Tool
 
 LTOIR = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
 SCRAMBLED = FOLDER / "fatbin-ltoir" / "nvfatbin-13.3-of-13.3-lto_80.fatbin"
@@ -66,7 +68,11 @@ def test_nothing_needs_a_linker_where_nothing_is_to_be_narrowed(tmp_path: Path) 
         (("--linker", "nvlink=12.4"), 4, "nvlink 12.4 is not installed"),
         (("--linker", "nvlink=12.4", "--install-linkers"), 4, "but no nvlink; put the bin folder"),
         (("--linker", "nvlink=13.99"), 4, "linkers install nvlink=13.99 --allow-unknown"),
-        (("--linker", "13.5"), 2, "'13.5' names no linker; write it like nvjitlink=13.4"),
+        (
+            ("--linker", "13.5"),
+            2,
+            "as in nvjitlink=13.4, not '13.5'",
+        ),
         (("--linker", f"nvlink={LTOIR}"), 2, "it is not a program"),
         (("--linker", "nvlink=/nowhere/nvlink"), 4, "does not exist"),
     ],
@@ -78,3 +84,24 @@ def test_an_nvlink_that_cannot_be_had_is_one_sentence(
     assert done.returncode == code, done.stderr
     assert text in " ".join(done.stderr.split())
     assert done.stderr.count("ltocompat: ") == 1
+
+
+@pytest.mark.parametrize("versions", [(), ("12.4.131", "13.0.88")])
+def test_where_only_an_nvlink_is_at_hand_the_message_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: tuple[str, ...]
+) -> None:
+    found = [
+        Linker(Release.parse(v), v, "/n", "PATH", "file banner", machine="x86-64", tool=Tool.NVLINK)
+        for v in versions
+    ]
+    monkeypatch.setattr(
+        "ltocompat.commands.link.find",
+        lambda _, tool=Tool.NVJITLINK: found if tool is Tool.NVLINK else [],
+    )
+    done = run(tmp_path, "link", LTOIR, "--arch", "sm_90")
+    end = "; or add --linker nvlink=13.0.88" if versions else ""
+    assert done.returncode == 4
+    assert done.stderr == (
+        "ltocompat: no nvJitLink is installed; get one with: ltocompat linkers install "
+        f"nvjitlink=13.5{end}\n"
+    )

@@ -19,6 +19,7 @@ from ltocompat.commands.check import check
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Image, ImageKind, Producer, Role
 from ltocompat.model.location import Location
+from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.linkers.cache import InstalledFile, InstallOrigin
@@ -339,6 +340,21 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
 )
 def test_what_a_log_leaves_open_the_bytes_decide(images: tuple[Image, ...], sentence: str) -> None:
     assert sharpened(VAGUE, images, NVLINK, SmArch(80)).sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        ("13.5", "the ltoir lto_80 was made by 13.5, newer than this nvlink 13.0.88"),
+        ("12.9 13.5", "too new"),
+        ("12.4", "too new"),
+    ],
+)
+def test_a_refusal_of_newer_code_names_the_release_that_made_it(made: str, sentence: str) -> None:
+    found = sharpened(
+        Reason(TOO_NEW, "too new"), (image(ImageKind.LTOIR, "lto_80", made),), NVLINK, SmArch(80)
+    )
+    assert (found.cause, found.sentence) == (TOO_NEW, sentence)
 
 
 def test_a_log_that_is_plain_stays_as_it_is() -> None:

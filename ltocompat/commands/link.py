@@ -130,9 +130,11 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
 def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
     if not wanted:
-        at_hand = [*installed(), *find(Machine.here())]
+        machine = Machine.here()
+        at_hand = [*installed(), *find(machine)]
         if not at_hand:
-            raise Missing(NONE_AT_HAND)
+            others = [f"; or add --linker nvlink={n.version}" for n in find(machine, Tool.NVLINK)]
+            raise Missing("".join([NONE_AT_HAND, *others[-1:]]))
         return [max(at_hand, key=lambda linker: linker.numbers)]
     pairs = [split(text) for text in wanted]
     return [obtain(version, install_missing=install_missing, tool=tool) for tool, version in pairs]

@@ -55,9 +55,7 @@ def available(jobs: int | None = None) -> int:
     if sys.platform != "linux" or _inside or jobs == 1:
         return 1
     # A fork copies no thread but its own, and what another one holds stays locked.
-    if _threads() > 1 or _is_worker_of_others():
-        return 1
-    return jobs or cores()
+    return 1 if _threads() > 1 or _is_worker_of_others() else jobs or cores()
 
 
 def _threads() -> int:

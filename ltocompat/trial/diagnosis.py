@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import Image
+from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.rules.link_selection import LINKED, fits_alone
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.targets.linkers import Linker
@@ -25,7 +26,7 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
         target: the target of the link.
     """
     if reason.cause not in _VAGUE:
-        return reason
+        return _with_release(reason, images, linker)
     looked_at = tuple(images)
     for image in looked_at:
         if image.problems:
@@ -48,6 +49,13 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
         "architecture, so it must be damaged"
     )
     return Reason("damaged", sentence) if looked_at else reason
+
+
+def _with_release(reason: Reason, images: Iterable[Image], linker: Linker) -> Reason:
+    """Name the release that made LTO-IR that is too new for the linker, if the bytes show it."""
+    newer = [each for each in images if reason.cause == TOO_NEW and _newer(each, linker, all)]
+    made = [f"{_name(each)} was made by {each.made_by[0]}" for each in newer[:1]]
+    return Reason(TOO_NEW, f"{made[0]}, newer than this {linker}") if made else reason
 
 
 def _name(image: Image) -> str:

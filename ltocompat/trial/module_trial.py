@@ -19,10 +19,7 @@ Tries = Callable[[], TryModules]
 
 def all_of(tries: Sequence[Tries]) -> Tries | None:
     """Return several kinds of trials as one; None for none."""
-    if not tries:
-        return None
-
-    return lambda: functools.partial(_try_all, [begin() for begin in tries])
+    return None if not tries else lambda: functools.partial(_try_all, [begin() for begin in tries])
 
 
 def _try_all(tries: Sequence[TryModules], modules: Modules) -> list[Trials]:

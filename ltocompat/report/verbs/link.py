@@ -164,9 +164,10 @@ def blocks(records: Records, _: Options) -> Iterator[Block]:
         rows = tuple(fold.add(record))
         if fold.links:
             rest = chain.from_iterable(map(fold.add, stream))
-            yield Listing(_COLUMNS, chain(rows, rest, fold.groups_so_far()))
-    for cost in fold.costs.values():
-        yield Entry((_cost(cost),))
+            other = "2nd time" if getattr(record, "place", None) else "images"
+            columns = tuple(column for column in _COLUMNS if column.name != other)
+            yield Listing(columns, chain(rows, rest, fold.groups_so_far()))
+    yield from (Entry((_cost(cost),)) for cost in fold.costs.values() if len(cost.times) > 1)
     if fold.disagreements:
         lines = tuple(_differ(disagreement) for disagreement in fold.disagreements)
         yield Items("compile options that differ (nvJitLink links them without a warning)", lines)
@@ -182,33 +183,30 @@ def _row(group: _Group) -> Row:
         f"{linked.linker}, {linked.way}",
         str(linked.arch),
         str(linked.answer.outcome),
-        f"{group.images:,}" if linked.place else "",
+        *([f"{group.images:,}"] if linked.place else []),
         _milliseconds(group.time or None),
-        "" if linked.place else _milliseconds(linked.again_seconds),
+        *([] if linked.place else [_milliseconds(linked.again_seconds)]),
         binary_size(group.size) if group.size else "",
         f"{group.kernels:,}" if group.kernels else "",
         str(group.registers or ""),
     )
-    where = f"; e.g. {linked.place}" if linked.place else f" at {file}" if file else ""
-    return Row(cells, (("why:", f"{linked.reason}{where}"),) if linked.reason else ())
+    example = f"; e.g. {linked.place}" if linked.place else ""
+    where = f"{file}: " if file and not example else ""
+    return Row(cells, (("why:", f"{where}{linked.reason}{example}"),) if linked.reason else ())
 
 
 def _milliseconds(time: float | None) -> str:
-    if time is None:
-        return ""
-    return f"{time * 1000:.1f} ms" if time < 10 else f"{time:.1f} s"
+    return "" if time is None else f"{time * 1000:.1f} ms" if time < 10 else f"{time:.1f} s"
 
 
 def _cost(cost: LinkCost) -> str:
     """``nvJitLink 13.5.37, lto: 400 links in 12.0 s, ...``."""
     text = f"{cost.linker}, {cost.way}: {count(len(cost.times), 'link')} in"
-    text = f"{text} {_milliseconds(sum(cost.times))}"
-    if len(cost.times) > 1:
-        slowest = _milliseconds(cost.percentile(100))
-        text += (
-            f" (median {_milliseconds(cost.percentile(50))}, 90 % within "
-            f"{_milliseconds(cost.percentile(90))}, slowest {slowest})"
-        )
+    text = (
+        f"{text} {_milliseconds(sum(cost.times))} (median {_milliseconds(cost.percentile(50))}, "
+        f"90 % within {_milliseconds(cost.percentile(90))}, "
+        f"slowest {_milliseconds(cost.percentile(100))})"
+    )
     if cost.kernels:
         each = _milliseconds(cost.kernel_time / cost.kernels)
         text += f"; {count(cost.kernels, 'kernel')}, {each} each"

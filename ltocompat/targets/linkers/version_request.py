@@ -60,7 +60,7 @@ def split(text: str) -> tuple[Tool, str]:
     """
     name, given, wanted = text.partition("=")
     if not given or not wanted or name.strip().lower() not in tuple(Tool):
-        raise UsageError(f"{text!r} names no linker; write it like nvjitlink=13.4 or nvlink=13.5")
+        raise UsageError(f"write a linker with its version, as in nvjitlink=13.4, not {text!r}")
     return Tool(name.strip().lower()), wanted.strip()
 
 
