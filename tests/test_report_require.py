@@ -13,6 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from verdict_values import required
 
 import ltocompat
+from ltocompat.cli import run
 from ltocompat.model.arch import Release
 from ltocompat.model.requirement import (
     LinkerFloor,
@@ -164,6 +165,9 @@ def test_what_is_known_of_the_least_linker_is_said(floor: LinkerFloor, text: str
     assert text in table(required(nvjitlink=floor), why=True)
 
 
+Captured = pytest.CaptureFixture[str]
+
+
 def test_files_without_device_code_are_counted() -> None:
     empty = required(modules=0)
     assert table(empty, empty) == "2 files without device code: nothing to require\n"
@@ -188,3 +192,9 @@ def test_a_floor_that_a_release_to_come_may_break_says_so(
     told = f"assumes that CUDA {newest} or older made the LTO-IR"
     assert (told in table(found)) == (newest is not None)
     assert any(told in line.note for line in found.lines) == (newest is not None)
+
+
+def test_one_link_of_several_files_is_headed_by_their_paths(capsys: Captured) -> None:
+    paths = [str(FOLDER / "ltoir" / f"nvrtc-{made}-lto_80.ltoir") for made in ("12.4", "13.0")]
+    assert run(["require", "--together", *paths]) == 0
+    assert capsys.readouterr().out.startswith(f"{paths[0]} + {paths[1]}: 2 modules\n")

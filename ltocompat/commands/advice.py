@@ -17,7 +17,7 @@ LOAD_OPTION = "--trial-load"
 TIME_OPTION = "--trial-seconds"
 MORE_SECONDS = 600
 _MOST_TOLD = 4  # linkers and architectures
-ASK_LINKER = ", or let nvJitLink decide: "
+ASK_LINKER = ", or let the linker decide: "
 """The words that follow another remedy."""
 
 

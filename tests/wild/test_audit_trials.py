@@ -75,7 +75,7 @@ def test_the_option_settles_it_as_the_key_does(
     by_key = capsys.readouterr().out
     project.edit("trial-link = true", "trial-link = false")
     assert run(["audit"]) == 1
-    assert "what to do: let nvJitLink decide: add --trial-link, or" in capsys.readouterr().out
+    assert "what to do: let the linker decide: add --trial-link, or" in capsys.readouterr().out
     assert run(["audit", "--trial-link"]) == 0
     assert capsys.readouterr().out == by_key
 
@@ -93,7 +93,7 @@ def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
         "audit undecided: 1 finding needs a trial link: the metadata allow nvidia-nvjitlink 13.3, "
         "but LTO-IR made by 13.3, 13.4 or 13.5 is inside; "
     )
-    assert "\nwhat to do: let nvJitLink decide: add --trial-link\n" in said
+    assert "\nwhat to do: let the linker decide: add --trial-link\n" in said
     assert run(["audit", wheel, "--trial-link"]) == 0
     assert capsys.readouterr().out.startswith("audit passed: no policy was used\n")
 

@@ -184,7 +184,7 @@ def _because(
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
     todo: tuple[str, ...] = (truncate(". Or ".join(first.fixes)),)
     if untried:
-        todo = ("let nvJitLink decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
+        todo = ("let the linker decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
     if any(todo):
         yield Paragraph(("what to do: ", *todo))
     if policy.given:

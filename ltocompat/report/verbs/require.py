@@ -13,7 +13,6 @@ from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.arch import Release
 from ltocompat.model.generic import grouped
-from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
@@ -149,7 +148,7 @@ def has_nothing(required: Required) -> bool:
 def _artifact(required: Required, options: Options) -> Iterator[Block]:
     unread = f"; {count(required.skipped, 'place')} not read, so the real needs may be higher"
     text = count(required.modules, "module") if required.modules else "no device code was read"
-    yield Heading((Code(Location(required.path)), f": {text}", unread if required.skipped else ""))
+    yield Heading((Code(truncate(required.path)), f": {text}", unread if required.skipped else ""))
     known = [service for service in required.services if service.name != NEXT]
     if required.services:
         yield Entry((Styled(_runs_with(required, known), Style.STRONG),))
