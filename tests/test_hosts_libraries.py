@@ -21,6 +21,7 @@ from elf_writer import (
     tags,
 )
 from every_case import every
+from fatbin_writer import KINDS, EntrySpec, entry, region
 from libraries_made import build, needs_gcc
 from package_writer import zip_of
 from test_hosts_elf import read
@@ -135,6 +136,20 @@ def test_ptx_that_lies_as_text_in_data_is_listed_with_its_place(
     assert f"in its data, not checked: {host.ptx_texts[1]}" in capsys.readouterr().out
     assert run(["inspect", str(path), "--format", "json"]) == 0
     assert host.ptx_texts[0] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("compression", ["none", "lz4"])
+@pytest.mark.parametrize("options", ["", "-maxrregcount=40 " * 20])
+def test_ptx_of_a_fatbin_in_data_is_no_text(compression: str, options: str) -> None:
+    """As in cuTENSOR 2.2.0 for Windows, whose modules no wrapper registers."""
+    text = (
+        b".version 7.8\r\n.target sm_90\r\n.address_size 64\r\n"
+        + b".visible .entry k() {ret;}\n" * 9
+    )
+    spec = EntrySpec(KINDS["ptx"], text, sm=90, compression=compression, options=options)
+    for data, texts in ((region([entry(spec)] * 2), 0), (b"\0" * 80 + text, 1)):
+        host = read(elf([Part(".rodata", data)])).describe(Location("x.so"))
+        assert len(host.ptx_texts) == texts, data
 
 
 PTX_TEXT = "//\n.version 7.0\n.target sm_50\n.address_size 64\n"

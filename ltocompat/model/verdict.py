@@ -377,8 +377,7 @@ class Result(Tabular, frozen=True, gc=False):
     def without_device_code(self) -> bool:
         """Return whether there is no device code, and nothing hides any."""
         notes = all(finding.level is Level.NOTE for finding in self.findings)
-        nothing = not self.coverage.modules and notes
-        return nothing and self.verdict is Verdict.UNKNOWN
+        return notes and not self.coverage.modules and self.verdict is Verdict.UNKNOWN
 
     @property
     def holds_nothing(self) -> bool:

@@ -329,6 +329,4 @@ def _styled(several: list[Result]) -> str:
 
 
 def _head(target: str, gpu: str, names: Mapping[str, str]) -> str:
-    if len(names) == 1:
-        return gpu or "verdict"
-    return f"{names[target]} {gpu}".strip()
+    return gpu or "verdict" if len(names) == 1 else f"{names[target]} {gpu}".strip()

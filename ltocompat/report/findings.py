@@ -205,8 +205,7 @@ def _file_of(finding: Finding) -> str:
 
 def _installed_by(finding: Finding) -> str:
     """The distribution of a container image that a finding is about; else its layer."""
-    origins = ((each.distribution or each.layer) for each in finding.origins)
-    return next(origins, "")
+    return next((each.distribution or each.layer for each in finding.origins), "")
 
 
 def _raise(modules: dict[str, int], path: str, number: int) -> None:

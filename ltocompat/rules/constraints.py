@@ -289,8 +289,7 @@ class LinkerTargets(_OnLinker, frozen=True):
         next_major = nvjitlink_minors()[-1].major + 1  # which may drop it
         last = f"<= {row.last_toolkit}" if row.last_toolkit else f"< {next_major}"
         family = floors.linker("family-linker") if self.family else FIRST_NVJITLINK
-        first = max(row.first_toolkit, family)
-        return f">= {first}, {last}"
+        return f">= {max(row.first_toolkit, family)}, {last}"
 
     def judge(self, value: Release) -> Verdict:
         """Return ``fail`` if the architecture is not in the linker's list.

@@ -107,8 +107,7 @@ def _of_images(waste: Waste | None, tally: ImageTally) -> Iterator[tuple[Waste, 
     if tally.copied_within:
         yield Waste.COPY_IN_THE_LIBRARY, tally.copied_within, 0
     if waste is not None:
-        unique = tally.stored - tally.copied_within - tally.copied_between
-        yield waste, unique, tally.images
+        yield waste, tally.stored - tally.copied_within - tally.copied_between, tally.images
 
 
 def _add(total: _Found, part: _Found) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import fatbin_writer as writer
 from fatbin_writer import KINDS, EntrySpec, entry, hollow, region
 from generated_artifacts import GROUPS
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from rules import image
@@ -24,12 +24,13 @@ from samples import FOLDER
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.facts import drivers
+from ltocompat.facts import drivers, toolkits
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.files.images import ptx
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.limits import Budget
+from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
@@ -535,3 +536,39 @@ def test_several_ptx_texts_behind_each_other_are_never_ok(
         assert result.verdict in (
             (Verdict.UNKNOWN, Verdict.FAIL) if several else (Verdict.OK, Verdict.JIT)
         )
+
+
+@settings(deadline=None)
+@given(
+    isa=st.sampled_from(sorted(toolkits.ptx_releases())),
+    target=TARGETS,
+    kind=st.sampled_from(("shared library", "executable", "unknown")),
+    groups=st.sampled_from(((), *((group,) for group in MODULES[:8]))),
+)
+@example(
+    isa=(8, 4), target=parse(["driver=525.60.13,gpu=a100"])[0], kind="shared library", groups=()
+)
+def test_ptx_text_that_a_driver_would_refuse_is_never_ok_in_a_library(
+    isa: tuple[int, ...], target: Target, kind: str, groups: tuple[ModuleGroup, ...]
+) -> None:
+    """As in embed-anything-gpu 0.7.2 on R525: 17 texts of PTX 8.4 beside SASS for sm_80."""
+    version = ".".join(map(str, isa))
+    host = HostBinary(
+        place=Location("x.whl", ("x.so",)),
+        format="ELF",
+        machine="x86-64",
+        type=kind,
+        ptx_texts=tuple(
+            f"2 texts of PTX {x} for sm_75, the first at 0x9" for x in (version, "3.2")
+        ),
+    )
+    (alone,) = results(ArtifactSummary("x.whl", list(groups)), target)
+    (found,) = results(ArtifactSummary("x.whl", list(groups), hosts=[host]), target)
+    assert target.driver
+    release = drivers.branch_cuda(target.driver.value.branch)
+    refused = kind != "unknown" and release is not None and release < toolkits.ptx_releases()[isa]
+    worse = max(alone.verdict, Verdict.UNKNOWN) if refused else alone.verdict
+    assert found.verdict is worse
+    told = [finding for finding in found.findings if finding.example == host.place]
+    assert [finding.rule for finding in told] == ["PTX-01"] * refused
+    assert found.without_device_code is (not groups and not refused)

@@ -92,8 +92,7 @@ def self_contained(view: ByteView, place: Location, budget: Budget) -> bytes:
     names, members = b"", b""
     for member in ArchiveFormat().members(view, place, place, budget):
         if isinstance(member, Member):
-            data = member.view.all()
-            members += _member(f"/{len(names)}", data)
+            members += _member(f"/{len(names)}", member.view.all())
             names += member.place.innermost.encode("utf-8", "surrogateescape") + b"/\n"
     return AR_MAGIC + _member(_NAMES, names) + members
 

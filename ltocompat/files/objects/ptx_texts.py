@@ -22,7 +22,8 @@ _GAP = rb"(?:\s|\\[nrt]|//[^\r\n\\]{0,200}" + _END + rb"){1,64}"
 _TEXT = re.compile(
     rb"\.version\s{1,8}(\d{1,2}\.\d{1,2})" + _GAP + rb"\.target\s{1,8}(sm_\d{2,3}[af]?)"
 )
-_MOST_HEAD = 1024  # bytes of a PTX text, up to its target
+_ENTRY = re.compile(rb"\x01\x00\x01\x01(.{4})", re.DOTALL)  # of PTX, with the size of its head
+_MOST_HEAD = 1024  # bytes of a PTX text, up to its target; of an entry's head
 _MOST_PAIRS = 20  # of a version and a target
 _MOST_BYTES = 256 * MIB  # of a file that is no device code
 
@@ -33,9 +34,9 @@ class PtxTexts(Struct):
     found: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def note(self, view: ByteView, at: int, end: int) -> None:
-        """Add the beginning of a PTX text, unless it is only a format string of one."""
+        """Add the beginning of a PTX text, unless it is a format string or lies in a fatbin."""
         ptx = _TEXT.match(view.peek(at, _MOST_HEAD))
-        if ptx and at + ptx.end() <= end:
+        if ptx and at + ptx.end() <= end and not _begins_payload(view, at):
             key = f"PTX {ptx[1].decode()} for {ptx[2].decode()}"
             first, number = self.found.get(key, (at, 0))
             if number or len(self.found) < _MOST_PAIRS:
@@ -45,6 +46,13 @@ class PtxTexts(Struct):
         """Yield each version and target once."""
         for ptx, (first, number) in sorted(self.found.items()):
             yield f"{count(number, 'text')} of {ptx}, the first at {first:#x}"
+
+
+def _begins_payload(view: ByteView, at: int) -> bool:
+    """Return whether a text begins an image of a fatbin, as it is or behind a token of LZ4."""
+    head = view.read(max(0, at - _MOST_HEAD), min(at, _MOST_HEAD))
+    ends = (e.start() + int.from_bytes(e[1], "little") for e in _ENTRY.finditer(head))
+    return any(len(head) - 16 <= end <= len(head) for end in ends)
 
 
 def ptx_texts(view: ByteView, budget: Budget) -> tuple[str, ...]:

@@ -405,8 +405,7 @@ def _document(records: Iterable[Target | Result | Failure], _: Options) -> Itera
             targets.append(project(verdict.Target, record))
         elif isinstance(record, Result) and tally.add(record):
             yield from rows.row(project(verdict.Result, record), targets=targets)
-    summary = project(v1.Summary, tally, errors=rows.errors)
-    whole = v1.Check(tuple(targets), (), summary)
+    whole = v1.Check(tuple(targets), (), project(v1.Summary, tally, errors=rows.errors))
     yield from rows.end(whole, empty=bool(tally.empty), targets=targets)
 
 

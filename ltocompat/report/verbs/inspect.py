@@ -223,8 +223,7 @@ def _in_brief(fold: _Fold, options: Options) -> bool:
     """Return whether the first lines are enough, as for a file that was found in a folder."""
     if options.why or options.quiet or options.kernels or options.images or options.by != "kind":
         return False
-    path = fold.path or ""
-    return any(path.startswith(f"{name.rstrip('/')}/") for name in options.named)
+    return any((fold.path or "").startswith(f"{name.rstrip('/')}/") for name in options.named)
 
 
 def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:

@@ -443,10 +443,6 @@ def _document(records: Records, _: Options) -> Iterator[str]:
     yield from rows.end(v1.Require((), summary, tuple(setters)), empty=bool(empty))
 
 
-def _services(record: Required | FloorSetter) -> Iterable[Service]:
-    return record.services if isinstance(record, Required) else ()
-
-
 REPORT: ListReport[Required | FloorSetter] = ListReport(
-    blocks, _document, Service, _services, ("path",)
+    blocks, _document, Service, lambda r: r.services if isinstance(r, Required) else (), ("path",)
 )

@@ -103,8 +103,5 @@ def _floor(slimmed: Slimmed) -> str:
     )
 
 
-def _counts(slimmed: Slimmed) -> dict[str, int]:
-    return {"artifacts": 1, "saved": slimmed.saved}
-
-
-REPORT: Report[Slimmed] = Report(blocks, rows_document("slim", _counts))
+_COUNTS = rows_document("slim", lambda slimmed: {"artifacts": 1, "saved": slimmed.saved})
+REPORT: Report[Slimmed] = Report(blocks, _COUNTS)

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ltocompat import facts
 from ltocompat.facts import gpus, horizon, nvjitlink_minors, toolkits
 from ltocompat.facts.horizon import Position
@@ -20,6 +22,7 @@ from ltocompat.rules.constraints import (
     FIRST_NVJITLINK,
     FixedVerdict,
     LinkerThatPicks,
+    Versions,
     at_least,
     driver_of_cuda,
     linker_not_older_than,
@@ -31,6 +34,7 @@ from ltocompat.rules.selection import compiles
 
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
+    from ltocompat.model.image import HostBinary
 
 
 @rule("PTX-01")
@@ -46,6 +50,16 @@ def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
             evidence=_version_evidence(image),
             doubt=_doubt(image),
         )
+
+
+@rule("PTX-01")
+def ptx_text_newer_than_driver(host: HostBinary) -> Iterator[Requirement]:
+    """A library may pass the PTX text in its data to a driver, or to OptiX in it."""
+    versions = (text.split()[4] for text in host.ptx_texts if host.linked)
+    for isa in sorted(versions, key=version_numbers)[-1:]:
+        driver = _driver_for(isa)
+        passed = replace(driver, spans=driver.spans[1:])  # older drivers may never get it
+        yield Requirement(passed, f"PTX {isa} as text in a library's data")
 
 
 @rule("PTX-02")
@@ -69,7 +83,7 @@ def _around(isa: str | None) -> Position[tuple[int, ...]] | None:
     return None if number is None else horizon.position(number, toolkits.ptx_releases())
 
 
-def _driver_for(isa: str | None) -> Constraint:
+def _driver_for(isa: str | None) -> Versions:
     releases, around = toolkits.ptx_releases(), _around(isa)
     if around is None:
         return unknown_version(Component.DRIVER)

@@ -125,8 +125,12 @@ def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
 
 
 def _is_verdict(ruling: Ruling) -> bool:
-    """Return whether a ruling is a verdict, rather than a remark that holds on every target."""
-    return ruling.verdict is not Verdict.OK or ruling.requirement.component is not Component.NONE
+    """Return whether a ruling is a verdict, rather than a remark that holds on every target.
+
+    A driver that would take PTX text is no verdict either: nothing else of the text is checked.
+    """
+    mild = ruling.requirement.component in (Component.NONE, Component.DRIVER)
+    return ruling.verdict is not Verdict.OK or not mild
 
 
 def _links_nothing(host: HostBinary, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
