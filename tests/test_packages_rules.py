@@ -198,6 +198,26 @@ def test_an_extra_that_names_cuda_may_bring_its_libraries(
     assert told(judged(wheel(tmp_path, files(loading), [asked]))) == {"PKG-01": verdict}
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "verdict"),
+    [
+        ("tensorflow-gpu", "tensorflow-estimator>=1.13", UNKNOWN),
+        ("x", "tensorflow-text", UNKNOWN),
+        ("x", "tensorflow[and-cuda]", OK),
+        ("x", "jaxtyping", UNKNOWN),
+        ("x", "jax[cuda12]", OK),
+        ("x", "numba-stats", UNKNOWN),
+        ("x", "onnxruntime", UNKNOWN),
+    ],
+)
+def test_a_name_with_that_of_a_package_without_libraries_of_cuda_brings_none(
+    tmp_path: Path, loading: bytes, name: str, asked: str, verdict: Verdict
+) -> None:
+    """As tensorflow-gpu 1.13.2 for Windows, which loads with a toolkit of CUDA 10.0 only."""
+    path = wheel(tmp_path, files(loading), [asked], name=name)
+    assert told(judged(path)) == {"PKG-01": verdict}
+
+
 def test_what_only_an_extra_brings_is_a_note(tmp_path: Path, loading: bytes) -> None:
     requires = ['cuda-toolkit[nvjitlink]==13.5.*; extra == "ctk"']
     path = wheel(tmp_path, files(loading), requires, extras=["ctk"])

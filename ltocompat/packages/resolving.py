@@ -45,7 +45,7 @@ _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
 # A library of 12.4 depends on cuda-version 12.4 (conda-forge, recipe of libnvjitlink: max_pin x.x).
 _TOOLKIT = "cuda-toolkit"
 _MAY_BRING = re.compile(
-    r"cuda|nvidia|cupy|torch|jax|tensorflow|tensorrt|numba|cuquantum|nvmath|rapids|gpu|runtime"
+    r"cuda|nvidia|cupy|torch|tensorrt|cuquantum|nvmath|rapids|gpu|runtime"
     r"|-libs?(?:-|$)|-cu1[0-9]"
 )
 _DEEPEST = 8
