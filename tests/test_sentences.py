@@ -86,6 +86,8 @@ CLUMSY = {
     r"\bthe CUDA of nvidia-smi\b": "nvidia-smi's CUDA version",
     r"[(,] ?(?:XYZ|XY|X\.YZ?|N|NNN|PACKAGE|VERSION|FILE): ": "stands for",
 }
+# Words that begin with a small letter don't begin a sentence, as far as readers see.
+SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\[{])")
 # Alternatives that readers had to take apart: each is a sentence.
 CHAINED = re.compile(r"; (?:or|else|if|until|then|otherwise)\b")
 # Commands that a fix has in one spelling, so that each ecosystem types them as its own, and those
@@ -172,6 +174,15 @@ def test_no_text_of_the_catalogue_has_a_clumsy_phrase() -> None:
     assert len(files) > 20
     texts = [text for file in files for text in own_texts(tomllib.loads(file.read_text()))]
     assert not [found for text in texts for found in clumsy(text)]
+
+
+def test_no_sentence_of_a_rule_or_topic_is_long() -> None:
+    """Readers took longer sentences apart: a condition with several cases has a sentence each."""
+    files = sorted((CATALOGUE / "prose").glob("*.toml"))
+    texts = [text for file in files for text in own_texts(tomllib.loads(file.read_text()))]
+    found = [sentence for text in texts for sentence in SENTENCE.split(text)]
+    assert len(found) > 1500
+    assert [sentence for sentence in found if len(sentence.split()) > 22] == []
 
 
 def advice(value: object, key: str = "") -> Iterator[str]:
