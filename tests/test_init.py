@@ -86,6 +86,15 @@ def test_a_policy_in_pyproject_is_compared_by_what_its_words_mean(
     assert shown[-1].endswith(f": ltocompat audit {lost}")
 
 
+def test_a_windows_target_names_the_branch_of_its_driver(folder: Path) -> None:
+    """580.65.06 is a driver for Linux; no driver for Windows has such a number."""
+    name = package(folder, "cubin/nvrtc-13.0-sm_90.cubin", tag="cp312-cp312-win_amd64")
+    assert run(["init", name]) == 0
+    (target,) = tomllib.loads(Path("ltocompat.toml").read_text("utf-8"))["targets"].values()
+    assert (target["os"], target["driver"]) == ("windows", "R580")
+    assert run(["audit", name]) == 0
+
+
 @needs_gcc
 def test_a_finding_about_several_libraries_is_one_exception(folder: Path, capsys: Captured) -> None:
     needs = ("libcublas.so.12", "libcufft.so.11")

@@ -12,6 +12,7 @@ from packages_made import CUBIN_13_5, LTOIR_13_5, conda, wheel
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from report_values import written
+from samples import FOLDER
 from verdict_values import required
 
 from ltocompat import read, require
@@ -115,3 +116,13 @@ def test_a_gate_of_architectures_alone_says_how_to_see_what_the_metadata_lack(
     assert f"to see only this: ltocompat audit {name}\n" in out
     run(["audit", name, "--fail-on", "unknown"])
     assert "NJL-06" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "windows"), [("saxpy.dll", True), ("libsaxpy.so", False)])
+def test_a_library_for_windows_asks_for_no_container_and_says_whose_drivers_it_names(
+    name: str, windows: bool
+) -> None:
+    (found,) = require(FOLDER / "objects" / name)
+    assert ("container" in {line.where for line in found.lines}) is not windows
+    (conda,) = (line for line in found.lines if line.text.startswith("__cuda >="))
+    assert ("; these are Linux drivers; on Windows, take the same branch" in conda.note) is windows

@@ -183,9 +183,7 @@ def fold_archs(archs: Iterable[SmArch]) -> str:
 
 def span(names: Sequence[str]) -> str:
     """Return neighbours by the first and the last: ``sm_75 to 90``; empty for none."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{names[0]} to {names[-1].removeprefix('sm_')}"
+    return "".join(names) if len(names) < 2 else f"{names[0]} to {names[-1].removeprefix('sm_')}"
 
 
 def kind_label(image: Image) -> str:

@@ -27,7 +27,8 @@ def paste_lines(summary: ArtifactSummary, required: Required) -> Iterator[PasteL
     """Yield the lines of all destinations, from an artifact and its other requirements."""
     services = promised(required.services)
     yield from _linker_lines(required.nvjitlink, required.services)
-    yield from _driver_lines(required, services)
+    windows = {host.format for host in summary.hosts} == {"PE"}
+    yield from _driver_lines(required, services, on_windows=windows)
     yield from _gpu_lines(required.services)
     yield from _variant_lines(summary, least_cuda(required, services), required.services)
 
@@ -56,7 +57,9 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
     yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
 
 
-def _driver_lines(required: Required, services: Sequence[Service]) -> Iterator[PasteLine]:
+def _driver_lines(
+    required: Required, services: Sequence[Service], *, on_windows: bool
+) -> Iterator[PasteLine]:
     driver, cuda = least_driver(required, services), least_cuda(required, services)
     if driver is None or cuda is None:
         return
@@ -71,10 +74,12 @@ def _driver_lines(required: Required, services: Sequence[Service]) -> Iterator[P
         ends.add(end)
         others.append((_other_span(service.driver, end, driver), service))
     below = _cuda_above(end for end in ends if end is not None) if None not in ends else None
-    note = "; ".join([f"driver {driver} or newer", *_exceptions(others)])
+    linux = ["these are Linux drivers; on Windows, take the same branch"] if on_windows else []
+    note = "; ".join([f"driver {driver} or newer", *_exceptions(others), *linux])
     conda, container = (f",<{below}", f",cuda<{below}") if below else ("", "")
     yield PasteLine("conda", f"__cuda >={cuda}{conda}", note)
-    yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}{container}", note)
+    if not on_windows:  # no container runs its programs
+        yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}{container}", note)
 
 
 def _cuda_above(ends: Iterable[DriverVersion]) -> Release | None:

@@ -104,6 +104,4 @@ def _joined(told: dict[str, str], names: tuple[str, ...]) -> str:
 def _system(labels: Table, info: Table) -> str:
     system = labels.get("kubernetes.io/os") or info.get("operatingSystem")
     machine = labels.get("kubernetes.io/arch") or info.get("architecture")
-    if system == "windows":
-        return "windows"
-    return "linux-aarch64" if machine == "arm64" else ""
+    return "windows" if system == "windows" else "linux-aarch64" if machine == "arm64" else ""
