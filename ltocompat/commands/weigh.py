@@ -168,9 +168,8 @@ _LONGEST = 20_000  # characters of a mangled name; longer ones stay as they are
 
 def demangled(name: str) -> str | None:
     """Return a kernel's C++ name; None if it is no C++ name, or can't be demangled."""
-    if not name.startswith("_Z") or len(name) > _LONGEST:
-        return None
-    return _demangler()(name) or None
+    mangled = name.startswith("_Z") and len(name) <= _LONGEST
+    return (_demangler()(name) or None) if mangled else None
 
 
 @functools.cache

@@ -171,9 +171,7 @@ def of_required(record: Required | FloorSetter) -> int | None:
 
     if not isinstance(record, Required):
         return OK
-    if record.skipped:
-        return NOTHING_JUDGED
-    return OK if record.modules else None
+    return NOTHING_JUDGED if record.skipped else OK if record.modules else None
 
 
 def of_draft(record: PolicyDraft) -> int:
