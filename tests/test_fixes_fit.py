@@ -225,7 +225,7 @@ Falling back to cpu.
         # Nothing fits: it is said first, with the line for an update where there can be one.
         (
             Machine(440),
-            "The driver 440.126 (CUDA 10.2) is too old for the next step: update it to R525",
+            "The driver 440.126 (CUDA 10.2) is too old for the next step. Update it to R525",
             "sudo",
         ),
         (
