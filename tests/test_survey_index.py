@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import importlib
 import json
 import os
 import random
@@ -316,6 +317,38 @@ def test_a_source_that_is_none_is_told_at_once(
     assert code in (2, 3)
     assert re.search("https://HOST/simple|can't be reached by fsspec", capsys.readouterr().err)
     assert not (tmp_path / "out").exists()
+
+
+def test_another_pip_answers_for_an_environment_that_has_none(tmp_path: Path) -> None:
+    """As those of uv and pipx have none; the configuration of the environment itself counts."""
+    bare, work = tmp_path / "bare", tmp_path / "work"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    (bare / "pip.conf").write_text("[global]\nindex-url = https://of-the-environment/simple\n")
+    (work / "bin").mkdir(parents=True)
+    planted = work / "bin" / "pip"
+    planted.write_text("#!/bin/sh\ntouch ran\necho \"global.index-url='https://planted'\"\n")
+    planted.chmod(0o755)
+    pip = str(Path(sys.executable).with_name("pip"))
+    assert Path(pip).exists()
+    code = (
+        "from ltocompat.packages.index_settings import IndexSettings\n"
+        "print(IndexSettings.of().urls[0])"
+    )
+    for module in ("ltocompat", "msgspec"):
+        found = Path(str(importlib.import_module(module).__file__)).parent
+        (work / module).symlink_to(found)
+
+    def main_index(path: str) -> str:
+        environ = {"PATH": path, "PYTHONPATH": str(work), "HOME": str(tmp_path)}
+        words = [str(bare / "bin" / "python"), "-c", code]
+        run = subprocess.run(
+            words, env=environ, cwd=work, capture_output=True, text=True, check=False
+        )
+        return run.stdout.strip() or run.stderr.strip().splitlines()[-1]
+
+    assert main_index(str(Path(pip).parent)) == "https://of-the-environment/simple"
+    assert "no package index is configured" in main_index("bin")
+    assert not (work / "ran").exists()
 
 
 def test_settings_are_read_as_pip_reads_them(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -67,11 +68,26 @@ def _default_index() -> str:
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, str]:
-    """Ask pip for the settings of its files; none if there is no pip here."""
-    words = [sys.executable, "-P", "-m", "pip", "--no-color", "config", "list"]
-    done = subprocess.run(  # noqa: S603 - the words are ours
-        words, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    """Ask pip for the settings of its files; none if there is no pip.
+
+    An environment may have none, as those of uv have: then the pip on the PATH answers as this
+    environment's would (``--python``, since pip 22.3; older ones refuse it). A relative folder of
+    the PATH may be anyone's, so that nothing there is run.
+    """
+    pip = shutil.which("pip", path=environ.get("PATH", "")) or ""
+    asked = [[sys.executable, "-P", "-m", "pip"], [pip, "--python", sys.executable]]
+    asked = [[*words, "--no-color", "config", "list"] for words in asked[: 1 + os.path.isabs(pip)]]
+    for words in asked:
+        done = subprocess.run(  # noqa: S603 - the words are ours
+            words,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            break
     found = dict[str, str](_SETTING.findall(done.stdout))
     return {
         key: ast.literal_eval(found[name])
