@@ -156,6 +156,24 @@ def test_no_answer_is_wider_than_its_terminal(
     assert decides - shown - no_verdict == set()
 
 
+@pytest.mark.parametrize("width", [60, 80, 120, None])
+def test_each_condition_of_an_image_stands_in_any_terminal(
+    width: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """NVIDIA_REQUIRE_CUDA has a dozen conditions without blanks, each wider than its column."""
+    required = "cuda>=12.4 brand=tesla,driver>=470,driver<471 brand=unknown,driver>=535,driver<536"
+    config = {"os": "linux", "config": {"Env": [f"NVIDIA_REQUIRE_CUDA={required}"]}}
+    image = tmp_path / "image.tar"
+    image.write_bytes(oci_layout([layer_of({"lib/libsaxpy.so": LIBRARY})], config=config))
+    monkeypatch.setattr("ltocompat.cli.run_verb.terminal_width", lambda _: width)
+    run(["env", "--root", str(image)])
+    words = re.split(r"[\s,]+", COLORS.sub("", capsys.readouterr().out))
+    assert set(re.split(r"[ ,]", required)) <= set(words)
+
+
 def test_a_command_in_a_message_is_on_one_line() -> None:
     command = "ltocompat audit --write-baseline known.json"
     for length in range(80, 200):

@@ -153,11 +153,13 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]], options: Op
 def _wrapped(text: str, width: int, column: Column, style: Style | None) -> list[_Part]:
     """The lines of a cell."""
     if column.place:
-        # Of a list such as LD_LIBRARY_PATH's each folder counts, so that it is broken instead.
-        text = re.sub(r"(?<!\S)(?!\S*:/)\S+", lambda word: clip_place(word[0], width), text)
+        # Each folder of LD_LIBRARY_PATH counts, and each condition of NVIDIA_REQUIRE_CUDA, so that
+        # such words are broken instead.
+        text = re.sub(r"(?<!\S)(?!\S*(?::/|[<>=]))\S+", lambda word: clip_place(word[0], width), text)
+        text = re.sub(r",(?=\w+[<>=])", ",\0 ", text)
     lines = textwrap.wrap(text.strip(), max(width, 1), break_on_hyphens=False)
     # A long word that is broken may begin its next line with what CI systems obey.
-    return [(escape(line), style) for line in lines] or [_NOTHING]
+    return [(escape(re.sub("\0 ?", "", line)), style) for line in lines] or [_NOTHING]
 
 
 def _aligned(cells: Iterable[_Part], columns: Sequence[Column], widths: Sequence[int]) -> str:
