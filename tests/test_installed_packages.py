@@ -443,3 +443,30 @@ def test_a_toolkit_counts_where_this_machine_is_the_target(
         assert bool(_not_found(site / "libx" / "x.so")) == bool(here)
         assert findings(site, target="this machine") & {missing} == here
         assert findings(site) & {missing} == {missing}
+
+
+@needs_gcc
+def test_what_happens_to_be_installed_does_not_say_for_which_cuda_a_package_is(
+    tmp_path: Path,
+) -> None:
+    """libcutensor.so.2 is of CUDA 12 beside libcublas.so.12, whatever else the environment has."""
+    site = tmp_path / "venv" / "lib" / "python3.12" / "site-packages"
+    host = library(tmp_path, needs=["libcublas.so.12", "libcutensor.so.2"])
+    there = [
+        wheel(tmp_path, {}, name=name, version=version)
+        for name, version in (("nvidia-nvjitlink", "13.5.37"), ("nvidia-nvjitlink-cu12", "12.9.86"))
+    ]
+    installed(site, wheel(tmp_path, {"libx/x.so": host}, name="xlib"), *there)
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    options = CheckOptions((), targets=(TARGET,), python=str(tmp_path / "venv"))
+    remedies = {
+        finding.remedy
+        for result in check(options)
+        if isinstance(result, Result)
+        for finding in result.findings
+        if finding.rule == "PKG-01"
+    }
+    (remedy,) = remedies
+    assert "nvidia-cublas-cu12>=12,<13" in remedy
+    assert "cutensor-cu12>=2,<3" in remedy
+    assert "cu13" not in remedy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import Annotated
@@ -94,7 +95,8 @@ def _read(words: tuple[str, ...]) -> str:
         UsageError: the text is the name of a file.
     """
     if len(words) == 1 and "." in words[0] and _is_file(words[0]):
-        raise UsageError(f"{words[0]!r} is a file; to explain its text: ltocompat explain - < FILE")
+        command = f"ltocompat explain - < {shlex.quote(words[0])}"
+        raise UsageError(f"{words[0]!r} is a file; to explain its text: {command}")
     if words != ("-",):
         return " ".join(words)
     try:

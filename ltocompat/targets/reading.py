@@ -261,10 +261,10 @@ def _not_a_target(text: str, where: str) -> UsageError:
     file, names = names_of_project(where)
     if not names:
         return UsageError(
-            f"{text!r} is not a deploy target, and no ltocompat.toml or pyproject.toml names any; "
-            f"write {EXAMPLE}"
+            f"{text!r} is neither a file nor a deploy target, and no ltocompat.toml or "
+            f"pyproject.toml names any target; write {EXAMPLE}"
         )
     return UsageError(
-        f"{text!r} is not a deploy target{did_you_mean(text, names)}; {file} names "
+        f"{text!r} is neither a file nor a deploy target{did_you_mean(text, names)}; {file} names "
         f"{', '.join(names)}; use one of them, or write {EXAMPLE}"
     )

@@ -155,7 +155,9 @@ def _wrapped(text: str, width: int, column: Column, style: Style | None) -> list
     if column.place:
         # Each folder of LD_LIBRARY_PATH counts, and each condition of NVIDIA_REQUIRE_CUDA, so that
         # such words are broken instead.
-        text = re.sub(r"(?<!\S)(?!\S*(?::/|[<>=]))\S+", lambda word: clip_place(word[0], width), text)
+        text = re.sub(
+            r"(?<!\S)(?!\S*(?::/|[<>=]))\S+", lambda word: clip_place(word[0], width), text
+        )
         text = re.sub(r",(?=\w+[<>=])", ",\0 ", text)
     lines = textwrap.wrap(text.strip(), max(width, 1), break_on_hyphens=False)
     # A long word that is broken may begin its next line with what CI systems obey.

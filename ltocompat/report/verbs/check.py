@@ -258,10 +258,10 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         idle = any(coverage.without_kernels for coverage in covered)
         if any(coverage.none for coverage in covered):
             some = "; some of them have no kernels" if idle else ""
-            rest = "the other modules have no code for that GPU: their kernels fail or do nothing"
-            yield Paragraph((f"{rest}{some}",))
+            rest = "modules that a row doesn't count have no code for its GPU: their kernels fail"
+            yield Paragraph((f"{rest} or do nothing{some}",))
         elif idle:
-            yield Paragraph(("no other module has kernels",))
+            yield Paragraph(("modules that a row doesn't count have no kernels",))
 
 
 def _findings(artifacts: list[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:

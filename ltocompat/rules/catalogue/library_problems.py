@@ -258,9 +258,8 @@ def _mend(library: NeededLibrary, shipped: Shipped, lead: Lead | None = None) ->
 
 def _requirements(library: NeededLibrary, shipped: Shipped) -> tuple[str, ...]:
     """Requirements of which one brings a library; one where anything says for which CUDA."""
-    majors = {
-        cuda_major(lead.package) for lead in leads(shipped.package, shipped.others, shipped.budget)
-    }
+    found = leads(shipped.package, shipped.others, shipped.budget)
+    majors = {cuda_major(lead.package) for lead in found if not lead.by_chance}
     # Else by what else is needed: libcudart.so.12 beside libcudnn.so.9. But beside libcublas.so.10,
     # libcufft.so.10 may be of CUDA 10, too.
     needed = () if majors else needed_libraries(shipped, compilers=True)
@@ -271,6 +270,7 @@ def _requirements(library: NeededLibrary, shipped: Shipped) -> tuple[str, ...]:
         if len({cuda_major(package.name) for package in other.packages}) == 1
         and not (old and other.packages[0].major < _FIRST_WITH_PACKAGES)
     }
+    majors = majors or {cuda_major(lead.package) for lead in found}  # others in the environment
     return to_require(library, frozenset(majors)) if majors or not old else ()
 
 

@@ -210,5 +210,6 @@ def _depends_verdict_on(part: str, verdicts: Sequence[tuple[Target, Verdict]]) -
 def _range(known: VersionSet[Any]) -> str:
     first, *_, last = known.values
     between = "or" if len(known.values) == 2 else "to"
+    told = known.source if known.text == ANY_DRIVER else known.text
     span = f"can be {first} {between} {last}"
-    return f"{span} ({known.source})" if known.text == ANY_DRIVER else f"{known.text} {span}"
+    return f"{span} ({told})" if " " in told else f"{told} {span}"
