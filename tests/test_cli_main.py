@@ -442,7 +442,7 @@ def test_no_size_is_told_of_what_is_done_at_once(
     now[0] += 10
     line(Progress("tiny.ptx", 233, 233))
     line.close()
-    assert capsys.readouterr().err == "ltocompat: done: tiny.ptx\n"
+    assert capsys.readouterr().err == "ltocompat: just read: tiny.ptx\n"
 
 
 def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(

@@ -79,11 +79,8 @@ class Level(enum.StrEnum):
 
 
 LEVELS = {
-    Verdict.NOT_FOR_GPU: Level.NOTE,
-    Verdict.OK: Level.NOTE,
-    Verdict.JIT: Level.NOTE,
-    Verdict.UNDOCUMENTED: Level.WARNING,
-    Verdict.UNKNOWN: Level.WARNING,
+    **dict.fromkeys((Verdict.NOT_FOR_GPU, Verdict.OK, Verdict.JIT), Level.NOTE),
+    **dict.fromkeys((Verdict.UNDOCUMENTED, Verdict.UNKNOWN), Level.WARNING),
     Verdict.FAIL: Level.ERROR,
 }
 

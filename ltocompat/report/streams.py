@@ -198,7 +198,7 @@ class ProgressLine:
 
     def _state(self, progress: Progress) -> str:
         if progress.done >= progress.total:
-            return "done: "  # a tiny file is done at once: its size tells nothing
+            return "just read: "  # a tiny file is done at once: its size tells nothing
         percent = 100 * progress.done // progress.total
         # As quick as what is done of the path; the first seconds tell nothing.
         spent, done = time.monotonic() - self._since, progress.done

@@ -25,15 +25,8 @@ from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
 from ltocompat.trial.values import LANDLOCK, InputKind, TrialImpossible
 
-_ENDINGS = {
-    InputKind.CUBIN: "cubin",
-    InputKind.PTX: "ptx",
-    InputKind.LTOIR: "ltoir",
-    InputKind.FATBIN: "fatbin",
-    InputKind.OBJECT: "o",
-    InputKind.LIBRARY: "a",
-    InputKind.ANY: "o",
-}
+# nvlink goes by endings; the other kinds have their names as endings.
+_ENDINGS = {InputKind.OBJECT: "o", InputKind.LIBRARY: "a", InputKind.ANY: "o"}
 _OUTPUT = "output"
 _RELEASE = re.compile(rb"release (\d{1,9})\.(\d{1,9}),")
 # Where libnvvm lies, seen from the program: our own cache, a toolkit, a wheel.
@@ -107,7 +100,8 @@ class NvlinkServer(serving.Server):
         """See ``Server``; linking is the only step."""
         named, options, _, keep_output, kernels = message.fields
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            endings = (_ENDINGS[InputKind(kind)] for _, kind in named)
+            kinds = (InputKind(kind) for _, kind in named)
+            endings = (_ENDINGS.get(kind, kind.name.lower()) for kind in kinds)
             files = [f"input{number}.{ending}" for number, ending in enumerate(endings)]
             for file, (_, kind), data in zip(files, named, message.pieces, strict=True):
                 with open(os.path.join(folder, file), "wb") as target:
