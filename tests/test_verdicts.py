@@ -106,6 +106,13 @@ def test_code_that_only_some_of_the_possible_drivers_refuse_does_not_fail() -> N
     assert (apart.verdict, rules(apart)[:-1]) == (Verdict.FAIL, ["DRV-04"])
 
 
+def test_modules_with_the_same_reason_share_a_line_of_why() -> None:
+    """A cuBLAS has thousands, of dozens of signatures that come to the same."""
+    several = group(sass("sm_90"), count=2), group(sass("sm_90"), sass("sm_80"), count=3)
+    (line,) = judged(*several).why
+    assert line.startswith("5 modules (e.g. ")
+
+
 def test_ptx_without_kernels_harms_nobody() -> None:
     newer = ptx("compute_75", isa="9.5")
     result = judged(group(sass("sm_90")), group(replace(newer, has_kernels=False), count=5))

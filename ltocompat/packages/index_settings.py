@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from msgspec import Struct
 
@@ -75,19 +76,12 @@ def _read(environ: Mapping[str, str]) -> dict[str, str]:
     the PATH may be anyone's, so that nothing there is run.
     """
     pip = shutil.which("pip", path=environ.get("PATH", "")) or ""
-    asked = [[sys.executable, "-P", "-m", "pip"], [pip, "--python", sys.executable]]
-    asked = [[*words, "--no-color", "config", "list"] for words in asked[: 1 + os.path.isabs(pip)]]
-    for words in asked:
-        done = subprocess.run(  # noqa: S603 - the words are ours
-            words,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
-            break
+    other = find_spec("pip") is None and os.path.isabs(pip)
+    words = [pip, "--python", sys.executable] if other else [sys.executable, "-P", "-m", "pip"]
+    words += ["--no-color", "config", "list"]
+    done = subprocess.run(  # noqa: S603 - the words are ours
+        words, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     found = dict[str, str](_SETTING.findall(done.stdout))
     return {
         key: ast.literal_eval(found[name])

@@ -82,7 +82,8 @@ def _sparse_coverage(matrix: Matrix) -> str:
         any(finding.rule == SPARSE_COVERAGE for row in matrix.cells for finding in row[n].findings)
         for n in range(len(matrix.columns))
     ]
-    hardly = (matrix.columns[run.start : run.stop] for run in runs(found) if found[run.start])
+    names = [*labels(matrix.columns).values()]
+    hardly = (names[run.start : run.stop] for run in runs(found) if found[run.start])
     return ", ".join(map(span, hardly))
 
 

@@ -27,7 +27,6 @@ _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
 _CONSUMER = frozenset(("geforce", "geforcertx", "titan", "titanrtx"))
 """Brands of NVML that images since CUDA 12.6 leave out: cuda-compat isn't for such GPUs."""
 _MACHINES = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
-_PROCESSORS = {"x86_64": "x86-64", "aarch64": "AArch64"}
 _NAMES = {machine: name for name, machine in _MACHINES.items()}
 _ANY, _NO_BRAND = "unknown", "none"
 """A GPU whose brand NVML doesn't name, which images name that mean all others; no brand."""
@@ -137,15 +136,15 @@ def _other_platform(result: Result, summary: ArtifactSummary) -> Finding | None:
     Of the packages for several platforms, an installer picks one itself: a warning tells that.
     """
     system, hosts = result.target.system, [host for host in summary.hosts if host.linked]
-    form = "PE" if system.name == "windows" else "ELF"
-    right = (form, _PROCESSORS.get(system.machine, system.machine))
+    processor = {"x86_64": "x86-64", "aarch64": "AArch64"}.get(system.machine, system.machine)
     found = {(host.format, host.machine) for host in hosts}
-    if not found or right in found or summary.platform or "os" not in dict(result.target.sources):
+    right = ("PE" if system.name == "windows" else "ELF", processor) in found
+    if not found or right or summary.platform or "os" not in dict(result.target.sources):
         return None
     kinds = " and ".join(f"{machine} ({form})" for form, machine in sorted(found))
     packaged = any(host.place.members for host in hosts)
     after = "only its device code was checked" if packaged else "its loader refuses the file"
-    message = f"it is built for {kinds}, but the target is {system.name} on {right[1]}: {after}"
+    message = f"it is built for {kinds}, but the target is {system.name} on {processor}: {after}"
     return finding_by_engine(
         OTHER_PLATFORM,
         Verdict.OK if packaged else Verdict.FAIL,

@@ -10,6 +10,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.generic import grouped
 from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.verdict import Coverage, Extent, Finding, Result, Route, Verdict, worst
@@ -212,14 +213,16 @@ def _reasons(
 ) -> Iterator[str]:
     if not judged:
         yield "it holds no device code"
-    yield from dict.fromkeys(map(_why, judged))
+    alike = grouped((_why(each), each.group) for each in judged)
+    for why, groups in alike.items():
+        number = sum(group.count for group in groups)
+        yield f"{count(number, 'module')} (e.g. {groups[0].example}): {why}"
     for _, needs in hosts:
         word = "not checked" if needs.verdict is Verdict.NOT_FOR_GPU else needs.verdict
         yield f"{word}: {needs.why}"
 
 
 def _why(each: GroupVerdict) -> str:
-    group, judged = each.group, each.module_verdict
+    judged = each.module_verdict
     unjudged = judged.not_judged and judged.verdict is Verdict.NOT_FOR_GPU
-    text = "not checked" if unjudged else judged.verdict
-    return f"{count(group.count, 'module')} (e.g. {group.example}): {text}: {judged.why}"
+    return f"{'not checked' if unjudged else judged.verdict}: {judged.why}"
