@@ -46,7 +46,7 @@ def files_at_fault(
         if isinstance(record, Failure):
             yield record
         elif isinstance(record, Result):
-            found += _of_result(record, rules)
+            found += _of_result(record, rules, values.get("file", "").partition(".")[0])
     # Once a place: what a rule says of it differs from GPU to GPU in words only.
     reasons: dict[str, str] = {}
     for _, place, reason in sorted(found, key=lambda row: row[0]):
@@ -54,10 +54,17 @@ def files_at_fault(
     yield from [*reasons.items()][:_MOST]
 
 
-def _of_result(result: Result, rules: Sequence[str]) -> Iterator[tuple[tuple[bool, int], str, str]]:
-    """Reasons by the rules; the rule that decides before those that share its message."""
+def _of_result(
+    result: Result, rules: Sequence[str], library: str
+) -> Iterator[tuple[tuple[bool, int], str, str]]:
+    """Reasons by the rules, but for other libraries than the text's.
+
+    The rule that decides is before those that share its message.
+    """
     for finding in result.findings:
-        if finding.rule in rules and result.verdict > result.verdict.OK:
+        stems = [asked.partition(" ")[0] for asked in finding.asked if asked.startswith("lib")]
+        other = bool(stems) and library.startswith("lib") and library not in stems
+        if finding.rule in rules and result.verdict > result.verdict.OK and not other:
             rank = rules.index(finding.rule) > 0, -finding.verdict
             place = result.path if finding.example is None else str(finding.example)
             yield rank, place, f"{finding.message} ({finding.rule})"

@@ -102,8 +102,8 @@ def _within(cells: Iterable[Cell]) -> str:
     return "; ".join(words)
 
 
-def target_facts(target: Target) -> str:
-    """List the values of a target and their sources, if its name does not show them."""
+def target_facts(target: Target) -> list[str]:
+    """Return the values of a target and their sources."""
     words, sources = list[str](), dict(target.sources)
     for word in ("driver", "cuda-compat", "nvJitLink", "NVRTC", "nvlink"):
         key = word.lower().removeprefix("cuda-")
@@ -115,8 +115,7 @@ def target_facts(target: Target) -> str:
     if target.gpus:
         source = f" ({sources['gpu']})" if "gpu" in sources else ""
         words.append(f"GPU {', '.join(map(str, target.gpus))}{source}")
-    words.append(f"on {target.system}")
-    return ", ".join(words)
+    return [*words, f"on {target.system}"]
 
 
 def where_files_go(target: Target) -> str:

@@ -153,16 +153,20 @@ def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Itera
         lettered = len(names) > 1 and names[target.name] != target.name
         yield Paragraph(("target ", *_target(target, names[target.name] if lettered else "")))
     else:
+        known = [target_facts(each) for each in targets if not sources_are_plain(each)]
+        same = [fact for fact in known[0] if "/" in fact] if len(known) > 1 else []
+        shared = [fact for fact in same if all(fact in facts for facts in known)]
         named = [(goal, names[goal.name]) for goal in targets]
-        lines = [_target(goal, label if label != goal.name else "") for goal, label in named]
-        yield Items("targets", tuple(lines))
+        lines = [_target(each, label * (label != each.name), shared) for each, label in named]
+        yield Items("targets", (*lines, *((("all: ", ", ".join(shared)),) if shared else ())))
 
 
-def _target(target: Target, label: str) -> tuple[str, ...]:
+def _target(target: Target, label: str, shared: Sequence[str] = ()) -> tuple[str, ...]:
     letter = (label, " ") if label else ()
     nodes = (f"{count(len(target.nodes), 'node')}, ",) if target.nodes else ()
-    facts = () if sources_are_plain(target) else (": ", target_facts(target))
-    return (*letter, *nodes, Code(target.name), *facts)
+    facts = [fact for fact in target_facts(target) if fact not in shared]
+    shown = () if sources_are_plain(target) else (": ", ", ".join(facts))
+    return (*letter, *nodes, Code(target.name), *shown)
 
 
 def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Block]:

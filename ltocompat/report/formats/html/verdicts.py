@@ -95,7 +95,7 @@ def _row(artifact: EvaluatedArtifact, names: Mapping[str, str], numbers: Iterato
 
 def described_target(target: Target) -> str:
     """Describe a target: its values with their sources, and its nodes."""
-    facts = target_facts(target)
+    facts = ", ".join(target_facts(target))
     if not target.nodes:
         return facts
     return f"{count(len(target.nodes), 'node')} ({truncate_list(target.nodes, 8)}): {facts}"
