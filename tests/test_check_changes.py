@@ -13,6 +13,7 @@ from linker_trees import IN_WHEEL, put
 from msgspec.structs import replace
 from samples import FOLDER
 from test_rules_loader import nvjitlink, user
+from test_targets_inventory import nodes
 
 from ltocompat.cli import run
 from ltocompat.commands.check import check
@@ -152,12 +153,16 @@ def test_a_library_links_with_the_nvjitlink_of_its_own_major_wherever_its_packag
     calls, runpath = ["__nvJitLinkCreate_12_4"], "$ORIGIN/../nvidia/nvjitlink/lib"
     user(path, calls, site / IN_WHEEL["12"], runpath=runpath)
 
-    def failing(target: str) -> set[tuple[str, str]]:
-        found = check(targets=target, python=str(tmp_path), floors=False)
+    def failing(targets: str | list[str]) -> set[tuple[str, str]]:
+        found = check(targets=targets, python=str(tmp_path), floors=False)
         rows = [(r, each) for r in found for each in r.findings if each.verdict is Verdict.FAIL]
         return {(os.path.basename(result.path), finding.rule) for result, finding in rows}
 
     assert failing("driver=580.65.06,gpu=h100") == set()
+    # As equal nodes of two files, which are one target.
+    fleet = tmp_path / "nodes.json"
+    fleet.write_text(nodes((2, "580.65.06", "NVIDIA-L4")))
+    assert failing([str(fleet), f"nodes={fleet},driver=580.65.06"]) == set()
     # A linker that the target names itself is the only one there.
     named = failing("driver=580.65.06,gpu=h100,nvjitlink=13.5")
     assert named == {("libuser.so", "NJL-03")}

@@ -20,6 +20,8 @@ import pytest
 from every_case import every
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from libraries_made import needs_gcc
+from packages_made import library, wheel
 
 from ltocompat.cli import app, run
 from ltocompat.commands.explain import explain, explain_all
@@ -1040,6 +1042,29 @@ def test_a_text_that_no_rule_knows_is_missing(
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "missing"
 
 
+def test_what_cuda_jl_tells_of_itself_is_answered_in_julia() -> None:
+    text = (
+        "ptxas fatal   : Value 'sm_70' is not defined for option 'gpu-name'\nCUDA toolchain: \n"
+        "- runtime 13.0, artifact installation\n- driver 535.161.7 for 13.0\n"
+    )
+    (cause, *_) = explain(text)
+    assert 'CUDA.set_runtime_version!(v"12.9"' in (cause.fix or "")
+
+
+@needs_gcc
+def test_a_package_that_lacks_other_libraries_is_not_the_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both lack a dependency; only one of them needs what the text misses."""
+    text = "RuntimeError: CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open "
+    for name, at_fault in (("libnvrtc.so.12", True), ("libcufft.so.11", False)):
+        host = library(tmp_path, needs=[name])
+        packed = str(wheel(tmp_path, {"libx/x.so": host}, [], name=f"of-{name[3:8]}"))
+        smi = "| Driver Version: 580.65.06 CUDA Version: 13.0 | NVIDIA L4"
+        run(["explain", f"{text}shared object file: No such file or directory\n{smi}", packed])
+        assert ("File:" in capsys.readouterr().out) is at_fault
+
+
 def test_a_mistyped_rule_a_file_of_text_and_a_missing_file_get_a_next_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -1048,7 +1073,7 @@ def test_a_mistyped_rule_a_file_of_text_and_a_missing_file_get_a_next_step(
     log = tmp_path / "build.log"
     log.write_text("error 222")
     assert run(["explain", str(log)]) == 2
-    assert "ltocompat explain - < FILE" in capsys.readouterr().err
+    assert f"ltocompat explain - < {log}\n" in capsys.readouterr().err
     assert run(["explain", "error 222", "nowhere.whl"]) == 3
     assert "'nowhere.whl' can't be opened" in capsys.readouterr().err
 

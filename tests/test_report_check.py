@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pytest
 import verdict_values as values
+from msgspec.structs import replace
 from report_values import valid_json, written
 from verdict_values import H100, L4, ONE, finding, result, target
 
-from ltocompat.model.target import Target
+from ltocompat.model.arch import Release
+from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.report import Options
 from ltocompat.report.cells import labels
-from ltocompat.report.verbs.check import REPORT
+from ltocompat.report.document import Items, Paragraph
+from ltocompat.report.verbs.check import REPORT, described_targets
+from ltocompat.targets import parse
 
 CASES = {
     "one target": values.one_target(),
@@ -183,3 +187,19 @@ def test_a_finding_in_a_wheel_does_not_name_its_package_again() -> None:
     text = written("table", REPORT, [ONE, *found], Options(packages=True))
     assert "   of " not in text
     assert "also in two-2.0-0.conda" in text
+
+
+def test_long_values_that_all_targets_share_stand_once() -> None:
+    """A fleet and an environment: each class of nodes has the nvJitLink of the packages."""
+    path = "/site/libnvJitLink.so.13"
+    linker = VersionSet("13.5", (Release(13, 5),), Quantifier.ONE_OF, path)
+    named = parse(["name=a,driver=550.54.15,gpu=h100", "name=b,driver=580.65.06,gpu=l4"])
+    targets = [replace(target, nvjitlink=linker) for target in named]
+    (items,) = described_targets(targets, {"a": "A", "b": "B"})
+    assert isinstance(items, Items)
+    lines = ["".join(line) for line in items.lines]
+    assert lines[-1] == f"all: nvJitLink 13.5 ({path})"
+    assert [path in line for line in lines] == [False, False, True]
+    (alone,) = described_targets(targets[:1], {"a": "A"})
+    assert isinstance(alone, Paragraph)
+    assert path in "".join(alone.parts)

@@ -16,6 +16,7 @@ from ltocompat.model.target import THIS_MACHINE
 from ltocompat.model.verdict import Result
 
 _MOST = 3  # files that are named
+_Reason = tuple[tuple[bool, int], str, str]
 
 
 def files_at_fault(
@@ -41,7 +42,7 @@ def files_at_fault(
     if not files:
         return
     options = CheckOptions(files, targets or (THIS_MACHINE,), python=None if targets else python)
-    found: list[tuple[tuple[bool, int], str, str]] = []
+    found: list[_Reason] = []
     for record in check(options):
         if isinstance(record, Failure):
             yield record
@@ -54,9 +55,7 @@ def files_at_fault(
     yield from [*reasons.items()][:_MOST]
 
 
-def _of_result(
-    result: Result, rules: Sequence[str], library: str
-) -> Iterator[tuple[tuple[bool, int], str, str]]:
+def _of_result(result: Result, rules: Sequence[str], library: str) -> Iterator[_Reason]:
     """Reasons by the rules, but for other libraries than the text's.
 
     The rule that decides is before those that share its message.

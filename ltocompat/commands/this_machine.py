@@ -122,10 +122,10 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
 
     def packages_on(self, target: Target) -> PackagesElsewhere:
         """Return the packages of this machine, moved to a target."""
-        nvjitlink = target.nvjitlink or self.packaged("nvJitLink")
+        packaged = self.packaged("nvJitLink")
         nvrtc = target.nvrtc or self.packaged("nvrtc")
-        moved = replace(target, nvjitlink=nvjitlink, nvrtc=nvrtc)
-        own = target.nvjitlink is None
+        moved = replace(target, nvjitlink=target.nvjitlink or packaged, nvrtc=nvrtc)
+        own = target.nvjitlink in (None, packaged)  # equal nodes of two fleets were moved before
         return PackagesElsewhere(moved, machine=self, installation=self.installation, own=own)
 
     def library(self, summary: ArtifactSummary) -> Library | None:

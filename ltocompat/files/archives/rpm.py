@@ -30,14 +30,8 @@ _ENTRY, _NUMBER = struct.Struct(">IIII"), struct.Struct(">I")
 _HEADER_SHA256, _ARCHIVE_SHA256 = 273, 5092  # tags: of the header, of the compressed archive
 _NUMBERS, *_STRINGS = 4, 6, 8  # types: of 32 bits; one text, several
 _CPIO = re.compile(rb"07070[12](?:[0-9a-fA-F]{8}){13}")
-_TYPES = {
-    stat.S_IFLNK: tar.LINK,
-    stat.S_IFDIR: tar.FOLDER,
-    stat.S_IFCHR: tar.DEVICES[0],
-    stat.S_IFBLK: tar.DEVICES[1],
-    stat.S_IFIFO: tar.DEVICES[2],
-    stat.S_IFSOCK: tar.DEVICES[2],
-}
+_TYPES = {stat.S_IFLNK: tar.LINK, stat.S_IFDIR: tar.FOLDER, stat.S_IFSOCK: tar.DEVICES[2]}
+_TYPES |= zip((stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO), tar.DEVICES, strict=True)
 
 
 class RpmHeader(Struct, frozen=True):

@@ -154,8 +154,8 @@ def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Itera
         yield Paragraph(("target ", *_target(target, names[target.name] if lettered else "")))
     else:
         known = [target_facts(each) for each in targets if not sources_are_plain(each)]
-        same = [fact for fact in known[0] if "/" in fact] if len(known) > 1 else []
-        shared = [fact for fact in same if all(fact in facts for facts in known)]
+        first = known[0] if len(known) > 1 else []
+        shared = [fact for fact in first if "/" in fact and all(fact in each for each in known)]
         named = [(goal, names[goal.name]) for goal in targets]
         lines = [_target(each, label * (label != each.name), shared) for each, label in named]
         yield Items("targets", (*lines, *((("all: ", ", ".join(shared)),) if shared else ())))
