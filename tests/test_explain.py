@@ -1834,6 +1834,8 @@ def test_a_pattern_finds_the_same_without_what_can_not_be_in_a_text(pattern: str
         ("torch 2.2.1 requires nvidia-nccl-cu12==2.19.3, which is not installed.", "pip's warning"),
         ("libx.a(a.o): undefined reference to symbol '__cxa_guard_acquire@@CXXABI_1.3'", "-lstdc"),
         ("a.so: undefined reference to 'f()', version 'GLIBCXX_3.4.30'", "newer C or C"),
+        ("nvcc fatal   : Unknown option 'pthread'", "an option of the host compiler"),
+        ("CUDA: OpenCV requires enabled 'cudev' module from 'opencv_contrib'", "EXTRA_MODULES"),
     ],
 )
 def test_what_is_not_about_compatibility_says_what_helps(text: str, words: str) -> None:
