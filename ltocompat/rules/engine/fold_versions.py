@@ -125,8 +125,8 @@ def _one_of_row(
         verdict = Verdict.UNKNOWN
     findings = _united(results)
     last = found[-1][1] if verdict is Verdict.FAIL else None
-    always = any(
-        all(_verdict_on(each, _subject(finding)) is verdict for each in results)
+    always = last and any(
+        all(_verdict_on(result, _subject(finding)) is verdict for _, result in found)
         for finding in findings
     )
     # Where one thing fails on all versions, a thing that fails on some is open; without such a
