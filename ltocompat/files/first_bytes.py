@@ -34,8 +34,7 @@ CODE_MAGICS = (b"\x7fEL", b"MZ", FATBIN_MAGIC, b"\xed\x43\x4e\x7f")
 """First bytes of programs, fatbins and LTO-IR: files that are no zips, whatever they end in."""
 COFF_MACHINES = {
     0x14C: "x86",
-    0x1C0: "ARM",
-    0x1C4: "ARM",
+    **dict.fromkeys((0x1C0, 0x1C4), "ARM"),
     0x5064: "RISC-V",
     0x8664: "x86-64",
     0xAA64: "AArch64",

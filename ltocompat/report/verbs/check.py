@@ -327,12 +327,9 @@ def _shared(cell: Cell, result: Result) -> tuple[object, ...]:
 
 
 _ROW_COLUMNS = (
-    Column("target"),
-    Column("nodes"),
+    *map(Column, ("target", "nodes")),
     Column("GPU", width=10),
-    Column("route"),
-    Column("verdict"),
-    Column("modules for it"),
+    *map(Column, ("route", "verdict", "modules for it")),
     Column("picked", width=8),
     Column("variant", width=8),
     Column("not checked"),

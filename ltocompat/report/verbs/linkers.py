@@ -14,8 +14,7 @@ from ltocompat.report.text import binary_size
 from ltocompat.targets.linkers import Linker
 
 _COLUMNS = (
-    Column("linker"),
-    Column("version"),
+    *map(Column, ("linker", "version")),
     Column("known by", optional=True),
     Column("found via", width=12),
     Column("for"),

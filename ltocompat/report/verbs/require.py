@@ -76,6 +76,7 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
 # Properties of variant wheels are many, and few projects build any yet.
 _VARIANT = "variant"
 # What begins alike is about one thing; no end is no bound.
+_SPAN = re.compile(r"((?:sm_\d+, )*sm_\d+)( from [\w.]+)?( to [\w.]+)?")
 _BOUNDS = re.compile(r"(.*(?:>=|lower_bound :: ))([\d.]+)((?:,\w*<)?)(.*)")
 
 
@@ -124,13 +125,24 @@ def _together(lines: Iterable[PasteLine]) -> Iterator[PasteLine | str]:
 
 
 def _notes(first: PasteLine, alike: Iterable[tuple[str, str, str, PasteLine]]) -> str:
-    """Join the note of the line that asks most with the exceptions that others make."""
+    """Join the note of the line that asks most with the exceptions of all, the strictest a GPU."""
     others = (part for *_, line in alike for part in line.note.split("; ") if "sm_" in part)
-    return "; ".join(dict.fromkeys([*filter(None, first.note.split("; ")), *others]))
+    parts = dict.fromkeys([*filter(None, first.note.split("; ")), *others])
+    spans = [match.groups(default="") for match in map(_SPAN.fullmatch, parts) if match]
+    bounds: dict[str, tuple[str, str]] = {}
+    for arch, begin, end in ((arch, *span) for archs, *span in spans for arch in archs.split(", ")):
+        known, last = bounds.get(arch, ("", ""))
+        ends = filter(None, (last, end))
+        bounds[arch] = max(known, begin, key=_numbers), min(ends, key=_numbers, default="")
+    same = grouped(
+        (span, arch) for arch, span in sorted(bounds.items(), key=lambda it: _numbers(it[0]))
+    )
+    plain = [part for part in parts if not _SPAN.fullmatch(part)]
+    return "; ".join([*plain, *(f"{', '.join(archs)}{b}{e}" for (b, e), archs in same.items())])
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(digits) for digits in text.split(".") if digits)
+    return tuple(float(digits) for digits in re.findall(r"\d+", text))
 
 
 def _as_pasted(line: PasteLine) -> str:

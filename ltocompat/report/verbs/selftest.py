@@ -11,9 +11,7 @@ from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Column, Paragraph, Table
 
 _COLUMNS = (
-    Column("step"),
-    Column("mode"),
-    Column("target"),
+    *map(Column, ("step", "mode", "target")),
     Column("GPU", right=True),
     Column("result"),
     Column("time", right=True, optional=True),
