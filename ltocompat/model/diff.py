@@ -107,8 +107,7 @@ class Change(Struct, frozen=True):
 
 
 KINDS = {
-    "file-lost": "file lost",
-    "file-gained": "file gained",
+    **{kind: kind.replace("-", " ") for kind in ("file-lost", "file-gained")},
     "arch-lost": "architectures lost",
     "arch-gained": "architectures gained",
     "gpu": "GPU served",

@@ -21,8 +21,7 @@ from ltocompat.model.limits import Budget
 
 # Types that store a whole pointer: (base + addend) and (symbol + addend), by e_machine.
 POINTER_TYPES = {
-    layout.EM_386: (8, 1),
-    layout.EM_X86_64: (8, 1),
+    **dict.fromkeys((layout.EM_386, layout.EM_X86_64), (8, 1)),
     layout.EM_AARCH64: (1027, 257),
     layout.EM_ARM: (23, 2),
     layout.EM_PPC64: (22, 38),
