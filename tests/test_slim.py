@@ -29,6 +29,7 @@ from every_case import every
 from fatbin_writer import EntrySpec, entry, region
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from libraries_made import build, needs_gcc
 from package_writer import Raw, raw_zip, zip_of
 from packages_made import conda
 from report_values import valid_json, written
@@ -116,6 +117,25 @@ def test_a_kept_gpu_is_judged_on_its_newest_driver_and_told_where_nothing_serves
     assert told in written("table", REPORT, [found], Options())
     every = slim(LIBRARY, tmp_path / "y.so")
     assert all(row.after is not Verdict.FAIL for row in every.verdicts)
+
+
+@needs_gcc
+def test_a_library_that_needs_an_older_nvjitlink_fails_on_no_kept_gpu(tmp_path: Path) -> None:
+    """The newest nvJitLink has another soname, which says nothing about the device code."""
+    stub = build(tmp_path / "stubs" / "libnvJitLink.so.12", source="")
+    lines = (
+        '.section .nv_fatbin, "a"',
+        f'.balign 8\nr: .incbin "{FOLDER / "fatbin" / "nvfatbin-12.4.fatbin"}"',
+        '.section .nvFatBinSegment, "aw"',
+        ".balign 8\n.int 0x466243b1, 1\n.quad r, 0",
+        ".text",
+    )
+    text = "\n".join(lines).replace('"', '\\"').replace("\n", "\\n")
+    whole = build(tmp_path / "libx.so", needs=[stub], source=f'asm("{text}");')
+    found = slim(whole, tmp_path / "y.so", keep_gpus=["a100"], ptx=False)
+    assert [(row.gpu, row.before, row.after) for row in found.verdicts] == [
+        ("sm_80", Verdict.OK, Verdict.OK)
+    ]
 
 
 def test_a_package_that_can_not_be_read_leaves_no_folder(tmp_path: Path) -> None:

@@ -316,7 +316,9 @@ class _Run:
     def _judged(self, place: Location, batches: Iterable[Batch]) -> _Verdicts:
         builder = SummaryBuilder(apart=False)
         self._reader.fold(batches, builder)
-        artifact = ArtifactJudge(builder.summary(place.path), self._engine)
+        # What its libraries import stays the same, and an nvJitLink of another major lacks it.
+        code = replace(builder.summary(place.path), hosts=[])
+        artifact = ArtifactJudge(code, self._engine)
         # A GPU that is beside Arm cores alone takes no library for another CPU.
         without_arm = self._machine in OTHER_CPUS
         found: _Verdicts = {}
