@@ -317,8 +317,7 @@ class _Run:
         builder = SummaryBuilder(apart=False)
         self._reader.fold(batches, builder)
         # What its libraries import stays the same, and an nvJitLink of another major lacks it.
-        code = replace(builder.summary(place.path), hosts=[])
-        artifact = ArtifactJudge(code, self._engine)
+        artifact = ArtifactJudge(replace(builder.summary(place.path), hosts=[]), self._engine)
         # A GPU that is beside Arm cores alone takes no library for another CPU.
         without_arm = self._machine in OTHER_CPUS
         found: _Verdicts = {}
