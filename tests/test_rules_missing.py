@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from elf_writer import Part, elf
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from machines import shared
 from packages_made import CUBIN_12_4, judged, told, wheel
 from rule_cases import spares, strikes
@@ -199,6 +203,31 @@ def test_other_archives_and_a_device_runtime_that_is_named_are_judged(tmp_path: 
     (tmp_path / "libcudadevrt.a").write_bytes(archive("cuda_device_runtime.o"))
     (bare, *_) = ltocompat.check(tmp_path / "libcudadevrt.a", [H100])
     assert bare.coverage.modules == 1
+
+
+PTX = b"//\n.version 8.4\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n"
+
+
+@given(texts=st.integers(0, 3), code=st.booleans(), packed=st.booleans())
+@strikes("IMG-08")
+@spares("IMG-08")
+@settings(max_examples=12, deadline=None)
+def test_ptx_text_in_a_program_is_said_to_be_not_judged(
+    texts: int, *, code: bool, packed: bool
+) -> None:
+    """As Go and Rust embed it. It is a warning where nothing else is device code."""
+    parts = [Part(".rodata", b"text\0" + texts * (PTX + b"\0"))]
+    parts += [Part(".data", CUBIN_12_4)] if code else []
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "x.so")
+        path.write_bytes(elf(parts))
+        path = wheel(Path(folder), {"x/x.so": path.read_bytes()}) if packed else path
+        results = [*ltocompat.check(path, ["driver=550,gpu=a100"])]
+    found = {
+        f.message: f.level for result in results for f in result.findings if f.rule == "IMG-08"
+    }
+    assert list(found.values()) == ([Level.NOTE if code else Level.WARNING] if texts else [])
+    assert all(f"{texts} text" in message and "x.so" in message for message in found)
 
 
 @strikes("IMG-06")

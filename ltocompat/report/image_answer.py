@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ltocompat.facts.drivers import earlier_drivers
 from ltocompat.facts.gpus import gpus_in_use
 from ltocompat.model.arch import Release, SmArch
-from ltocompat.model.image import HostBinary, Image, ImageKind, Module
+from ltocompat.model.image import KERNEL_KINDS, HostBinary, Image, ImageKind, Module
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.report.text import MOST_ARCHS, Few, fold_archs
 from ltocompat.scan.summarize import SummaryBuilder
@@ -68,9 +68,8 @@ class ImageAnswer:
 
     def _add_image(self, image: Image) -> None:
         # Other kinds never show whether they have kernels; None where they were not counted.
-        shown = image.kind in (ImageKind.SASS, ImageKind.PTX)
         counted = None if image.kernels is None else bool(image.kernels)
-        self._kernels.add(counted if shown else True)
+        self._kernels.add(counted if image.kind in KERNEL_KINDS else True)
         if image.arch is not None:
             self._archs.setdefault(image.kind, Few(MOST_ARCHS)).add(image.arch)
         for maker in image.made_by:
@@ -89,16 +88,11 @@ class ImageAnswer:
         return f"made by {', '.join(words)}" if words else ""
 
     def _ways(self) -> Iterator[str]:
-        sass, ptx, ltoir = (
-            fold_archs(self._archs.get(kind, ()))
-            for kind in (ImageKind.SASS, ImageKind.PTX, ImageKind.LTOIR)
-        )
-        if sass:
-            yield f"SASS for {sass}" if self._kernels == {False} else f"runs on {sass}"
-        if ptx:
-            yield f"PTX for {ptx}"
-        if ltoir:
-            yield f"LTO-IR for {ltoir}"
+        runs = "SASS for" if self._kernels == {False} else "runs on"
+        leads = {ImageKind.SASS: runs, ImageKind.PTX: "PTX for", ImageKind.LTOIR: "LTO-IR for"}
+        for kind, lead in leads.items():
+            if archs := fold_archs(self._archs.get(kind, ())):
+                yield f"{lead} {archs}"
 
     def _needs(self) -> str:
         """The minimum drivers, as ``require`` tells them; empty if nothing asks for one.

@@ -9,7 +9,7 @@ from ltocompat.facts import gpus
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import BITCODE, ImageKind
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.verdict import Route, Verdict
+from ltocompat.model.verdict import Level, Route, Verdict
 from ltocompat.model.words import count, truncate_list
 from ltocompat.rules import artifact_code
 from ltocompat.rules.constraints import FixedVerdict
@@ -110,3 +110,16 @@ def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
                 **artifact_code.counted(groups),
                 subject=subject,
             )
+
+
+@rule("IMG-08")
+def ptx_text_not_judged(summary: ArtifactSummary) -> Iterator[Problem]:
+    """A program may pass PTX in its data to a driver, which the bytes of its file don't show."""
+    texts = [f"{t} of {host.place.innermost}" for host in summary.hosts for t in host.ptx_texts]
+    if texts:
+        yield Problem(
+            Verdict.OK,
+            f"PTX text is not checked: {truncate_list(texts, 1)}",
+            level=Level.NOTE if summary.groups else Level.WARNING,
+            subject="PTX text",
+        )
