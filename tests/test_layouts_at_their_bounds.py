@@ -161,7 +161,7 @@ def test_an_attribute_of_the_family_is_whole() -> None:
         (b"\0" + sized + family, True),
         (b"\0", False),
     ):
-        assert _has_family(blob) == found, blob
+        assert _has_family(blob, 103) == found, blob
 
 
 @pytest.mark.parametrize("size", range(40))

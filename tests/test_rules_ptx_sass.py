@@ -343,6 +343,20 @@ def test_bld_02_one_old_linker_takes_code_for_gpus_that_were_new_to_it(
     assert found is (UNKNOWN if taken else FAIL)
 
 
+@pytest.mark.parametrize(("arch", "target"), [("100", "sm_103"), ("120", "sm_121")])
+@pytest.mark.parametrize("cuda", ["12.9", "13.0", "13.5"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_bld_02_nvlink_takes_a_family_that_nvjitlink_refuses(
+    arch: str, target: str, cuda: str, *, listed: bool
+) -> None:
+    """measured: cubins of ptxas 12.9 and nvcc 13.x in fatbins, with nvlink 13.0 and 13.5."""
+    cubin = image(ImageKind.SASS, arch, cuda, relocatable=True, lists_family=listed)
+    subject = linking(cubin, on=target, linker="13.5")
+    for offline, verdict in ((False, OK if listed else FAIL), (True, OK)):
+        found = asked("BLD-02", replace(subject, offline=offline))
+        assert max(each.constraint.judge(Release(13, 5)) for each in found) is verdict
+
+
 @pytest.mark.parametrize("linker", ["12.0", "12.4", "12.9"])
 @pytest.mark.parametrize(
     ("writer", "verdict"),

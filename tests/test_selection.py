@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -110,8 +111,31 @@ def test_entries_of_sass_list_its_family_where_cuda_13_compiled_it() -> None:
         if isinstance(record, Module)
         for image in record.images
         if image.kind is ImageKind.SASS and image.arch and image.arch.number >= 100
+        if image.arch.suffix != "a"  # which lists only itself
     }
     assert found == {(12, False), (13, True)}
+
+
+@pytest.mark.parametrize("arch", [100, 120])
+@pytest.mark.parametrize("listed", [b"\x09", b"\x50", b"\x01", b"\x10", b"\0", None])
+def test_an_entry_of_cuda_13_may_list_only_its_own_architecture(
+    listed: bytes | None, arch: int, tmp_path: Path
+) -> None:
+    """As NVSHMEM 3.8.0 has them: objects without functions, and one that runs on sm_100 alone.
+
+    measured: nvJitLink 13.0 to 13.5 with these attributes in a fatbin of nvcc 13.0 and 13.5; nvlink
+    13.0 and 13.5 link all of them.
+    """
+    data = (FATBINS / "nvfatbin-13.5-mixed-makers.fatbin").read_bytes()
+    start = data.index(b"\x04\x0b\x08\0\x09")
+    head = b"\x04\x0b\x08\0" if listed else b"\x04\x7e\x08\0"
+    sm = data.rindex(struct.pack("<I", 100), 0, start)
+    data = data[:sm] + struct.pack("<I", arch) + data[sm + 4 :]
+    path = tmp_path / "x.fatbin"
+    path.write_bytes(data[:start] + head + (listed or b"\0") + data[start + 5 :])
+    (module,) = (record for record in inspect(path) if isinstance(record, Module))
+    (image,) = (i for i in module.images if i.kind is ImageKind.SASS and i.lists_family is not None)
+    assert image.lists_family is (listed in {100: [b"\x09"], 120: [b"\x50"]}[arch])
 
 
 @pytest.mark.parametrize("linker", FAMILIES)

@@ -281,7 +281,8 @@ def test_a_large_cubin_has_kernels_unless_it_is_an_object(
 ) -> None:
     size = module_reader._LARGE + more
     for kind in (ImageKind.SASS, ImageKind.PTX):
-        image = some(kind=kind, stored_size=size, relocatable=relocatable)
+        final = relocatable if kind is ImageKind.SASS else None
+        image = some(kind=kind, stored_size=size, relocatable=final)
         found = module_reader._surely_has_kernels(image)
         assert found == (sure and kind is ImageKind.SASS and not relocatable)
 

@@ -180,7 +180,7 @@ class Image(Tabular, frozen=True):
         options: compiler options stored with it, else None.
         lacks_options: True for PTX or LTO-IR whose fatbin entry has no place for options.
         identifier: name stored with it (nvcc: the source file), else None.
-        lists_family: True if the entry header of SASS from sm_100 on lists architectures of its
+        lists_family: True if the entry header of SASS from sm_100 on lists others of its
             family; None if the header has no place for them.
         entry_arch: architecture in the entry header of SASS, by which drivers and linkers pick it,
             if it differs from ``arch``; else None.

@@ -49,7 +49,7 @@ class ImageSignature(Struct, frozen=True):
             if not requested or unreadable.
         options: compiler options stored with LTO-IR; None if none are.
         lacks_options: True for PTX or LTO-IR whose entry has no place for options.
-        lists_family: True for SASS whose entry lists architectures of its family; None if the entry
+        lists_family: True for SASS whose entry lists others of its family; None if the entry
             has no place for them.
         entry_arch: the architecture in its entry header, if it differs from ``arch``; else None.
         flaws: faults of a PTX text in a separate file.

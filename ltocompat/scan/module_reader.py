@@ -178,5 +178,4 @@ def _surely_has_kernels(image: Image) -> bool:
 
     A relocatable one may have functions of any size.
     """
-    final = image.kind is ImageKind.SASS and not image.relocatable
-    return final and (image.stored_size or 0) > _LARGE
+    return image.relocatable is False and (image.stored_size or 0) > _LARGE

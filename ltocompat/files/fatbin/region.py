@@ -72,6 +72,7 @@ _FLAGS_SUFFIX = _Flag.ACCELERATED | _Flag.FAMILY
 _HOSTS = (_Flag.LINUX, _Flag.MAC, _Flag.WINDOWS)
 _COMPAT_BLOB = int(_Flag.COMPAT_BLOB)
 _ATTRIBUTE_FAMILY, _FORM_SIZED = 0x0B, 4
+_SIBLINGS = {100: 1 << 3, 120: 1 << 6}  # the bits of sm_103 and of sm_121
 # Tile IR is for no architecture, and a concatenated entry for those of its images.
 _KINDS_WITH_OPTIONS = (ImageKind.PTX, ImageKind.LTOIR)
 _KINDS_WITH_ARCH = (0x01, 0x02, _KIND_LTOIR, KIND_RELOCATABLE_PTX)
@@ -212,13 +213,18 @@ def _identifier(header: bytes, fields: EntryHeader) -> str | None:
     return header[start : start + size].decode("utf-8", "replace")
 
 
+def _area(header: bytes, fields: EntryHeader) -> bytes:
+    """The bytes of the options, or of the attributes that stand in their place."""
+    at = fields.options_offset
+    if fields.kind == KIND_CONCATENATED or not at or at + _OPTIONS.size > len(header):
+        return b""
+    start, size = _OPTIONS.unpack_from(header, at)
+    return header[start : start + size]
+
+
 def _options(header: bytes, fields: EntryHeader) -> str | None:
     """The compiler options; cubins may keep a binary blob in that place, which is none."""
-    at = fields.options_offset
-    if fields.kind == KIND_CONCATENATED or at + _OPTIONS.size > len(header):
-        return None
-    start, size = _OPTIONS.unpack_from(header, at)
-    text = header[start : start + size].rstrip(b"\0")
+    text = _area(header, fields).rstrip(b"\0")
     if not text or text[0] < 0x20 or fields.flags & _COMPAT_BLOB:
         return None
     return text.decode("utf-8", "replace").strip() or None
@@ -226,22 +232,25 @@ def _options(header: bytes, fields: EntryHeader) -> str | None:
 
 def _lists_family(header: bytes, fields: EntryHeader) -> bool | None:
     """Read ``StoredImage.lists_family`` from the attributes that stand in place of options."""
-    at = fields.options_offset
-    if not fields.flags & _COMPAT_BLOB or not at or at + _OPTIONS.size > len(header):
-        return None
-    start, size = _OPTIONS.unpack_from(header, at)
-    return _has_family(header[start : start + min(size, _LONGEST_ATTRIBUTES)])
+    area = _area(header, fields) if fields.flags & _COMPAT_BLOB else b""
+    return _has_family(area[:_LONGEST_ATTRIBUTES], fields.sm) if area else None
 
 
 @functools.lru_cache(maxsize=1024)  # a library has a few dozen
-def _has_family(attributes: bytes) -> bool:
-    """Return whether an attribute lists architectures of the family, laid out as in cubins."""
+def _has_family(attributes: bytes, sm: int) -> bool:
+    """Return whether an attribute lists another GPU of the family, laid out as in cubins.
+
+    The attribute is a set of bits. Code without functions has none, and code that runs on its own
+    architecture alone has one. Tools write no bits for other architectures than sm_100 and sm_120.
+    """
     position = 1
     while position + _ATTRIBUTE.size <= len(attributes):
         form, number, size = _ATTRIBUTE.unpack_from(attributes, position)
+        position += _ATTRIBUTE.size
         if number == _ATTRIBUTE_FAMILY:
-            return True
-        position += _ATTRIBUTE.size + (size if form == _FORM_SIZED else 0)
+            listed = int.from_bytes(attributes[position : position + size], "little")
+            return sm not in _SIBLINGS or bool(listed & _SIBLINGS[sm])
+        position += size if form == _FORM_SIZED else 0
     return False
 
 

@@ -78,12 +78,12 @@ _NEW_IN_12_9, _TAKEN_SINCE = (103, 121), Release(13, 3)
 def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker accepts SASS that is not newer than itself."""
     for image in image_helpers.linked(subject, ImageKind.SASS):
-        if refused_across_family(image, subject.gpu.arch):
+        if not subject.offline and refused_across_family(image, subject.gpu.arch):
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"{image} in a fatbin for {subject.gpu.arch}",
-                "linkers pick it for its family and then refuse it: they accept only SASS that "
-                "CUDA 13 or newer made for sm_103 or sm_121",
+                "nvJitLink picks it for its family and then refuses it: its fatbin entry doesn't "
+                f"list {subject.gpu.arch}",
                 remedy="link the bare cubin, or compile SASS for the target",
             )
         cuda = makers.writer(image)
@@ -336,8 +336,7 @@ def archive_for_the_first_linker(link: Link) -> Iterator[Requirement]:
 def declared_otherwise_in_a_link(link: Link) -> Iterator[Requirement]:
     """The inputs of a link agree on the result and parameters of a function."""
     known = [image.symbols for image, _ in link.images if image.symbols is not None]
-    names = declared_otherwise(known) if link.certain else ()
-    if names:
+    if names := declared_otherwise(known) if link.certain else ():
         tolerated = tolerated_from(floors.linker("prototype-linker"), Verdict.UNDOCUMENTED)
         yield Requirement(
             FixedVerdict(Verdict.FAIL) if link.offline else tolerated,

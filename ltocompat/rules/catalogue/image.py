@@ -54,8 +54,7 @@ def _architecture_of_older_compilers(image: ImageSignature) -> str | None:
 @rule("IMG-05")
 def code_of_tests(summary: ArtifactSummary) -> Iterator[Problem]:
     """The images of a package's own tests don't affect its verdicts."""
-    groups = summary.test_groups
-    if groups:
+    if groups := summary.test_groups:
         number = sum(group.count for group in groups)
         images = f"{count(number, 'image file')} of its tests"
         verb = "are" if number > 1 else "is"
@@ -82,8 +81,7 @@ def bare_bitcode_not_judged(summary: ArtifactSummary) -> Iterator[Problem]:
 
 
 def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
-    found = [file for file in files if file.endswith(BITCODE)]
-    if found:
+    if found := [file for file in files if file.endswith(BITCODE)]:
         yield Problem(
             Verdict.OK,
             f"{truncate_list(found, 1)} {'are' if len(found) > 1 else 'is'} not checked: LLVM "

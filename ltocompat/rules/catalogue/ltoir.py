@@ -409,8 +409,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
 @rule("LTO-17")
 def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
     """A program loads the modules that it registers, and no driver links LTO-IR."""
-    groups = [group for group in summary.groups if _left_over(group.signature)]
-    if groups:
+    if groups := [group for group in summary.groups if _left_over(group.signature)]:
         number = sum(group.count for group in groups)
         yield Problem(
             Verdict.OK,
