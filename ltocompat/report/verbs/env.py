@@ -248,8 +248,7 @@ def _document(records: Iterable[Surroundings | Failure], _: Options) -> Iterator
     from ltocompat.report.formats.jsonstream import Rows, encode, error_document
 
     rows = Rows(v1.Env, "errors")
-    machines = [*rows.answers(records)]
-    if machines:
+    if machines := [*rows.answers(records)]:
         yield encode(project(v1.Env, machines[-1], errors=rows.errors)) + "\n"
     else:
         yield error_document(rows.failures)

@@ -22,8 +22,7 @@ _LABEL = 7  # columns of a label and the blank behind it
 def blocks(records: Iterable[Explained | Failure], options: Options) -> Iterator[Block]:
     """Yield the causes of a text in brief; named rules, or all with ``--full``, in full."""
     entries = [*answers(records)]
-    causes = [entry for entry in entries if entry.cause is not None]
-    if causes:
+    if causes := [entry for entry in entries if entry.cause is not None]:
         yield from _cause(causes[0], causes[1:], (options.width or PIPED) - len("> "))
     for entry in entries:
         if entry.line is None or (options.why and entry.cause is not None):

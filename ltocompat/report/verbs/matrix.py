@@ -64,8 +64,7 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
         yield from described_targets(targets, labels(matrix.columns))
     yield from _tables(matrix, width)
     results = [result for row in matrix.cells for result in row]
-    variants = dict.fromkeys(one.name for result in results for one in result.variants)
-    if variants:
+    if variants := dict.fromkeys(one.name for result in results for one in result.variants):
         yield Paragraph((f"the best of the variants {', '.join(variants)} decides each cell",))
     if hardly := _sparse_coverage(matrix):
         yield Paragraph(

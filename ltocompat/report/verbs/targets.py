@@ -11,8 +11,7 @@ from ltocompat.targets.words import TargetWord
 
 def blocks(records: Iterable[TargetWord | Failure], _: Options) -> Iterator[Block]:
     """A row a word."""
-    rows = [(record.key, Code(record.value), record.meaning) for record in answers(records)]
-    if rows:
+    if rows := [(record.key, Code(record.value), record.meaning) for record in answers(records)]:
         yield Table((Column("key"), Column("value"), Column("meaning", width=24)), tuple(rows))
 
 

@@ -65,8 +65,7 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
     if weight.slim_saved is not None:
         share = f"{binary_size(weight.slim_saved)} ({_share(weight.slim_saved, weight.stored)})"
         yield Entry((f"slim saves {share} if only the GPUs of --keep-gpu, and PTX, are kept",))
-    worth = [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]
-    if worth:
+    if worth := [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]:
         yield Items("could be saved", tuple(map(_saving, worth)), _rest(weight, worth))
     if options.quiet or not weight.stored:
         return
@@ -160,8 +159,7 @@ def _libraries(weight: Weight) -> Iterator[Block]:
         saved = sum(row.saved + row.host_debug for row in several)
         rows.append((stored, share, binary_size(saved), images, name))
     yield Table(_LIBRARY_COLUMNS, tuple(rows))
-    others = [library.host_debug for library in weight.libraries if not library.modules]
-    if others:
+    if others := [library.host_debug for library in weight.libraries if not library.modules]:
         beside = f"{count(len(others), 'file')} without device code"
         yield Paragraph((f"{beside}: {binary_size(sum(others))} of debug sections",))
 

@@ -39,8 +39,7 @@ class DriverFloors(Struct, frozen=True):
 def driver_floors(summary: ArtifactSummary, engine: Engine) -> DriverFloors:
     """Find the minimum drivers of an artifact; with variants, of the least demanding one."""
     variants = [_floors_of(engine, parts.used.groups) for parts in variant_parts(summary)]
-    asking = [(least, floors) for floors in variants if (least := floors.sass or floors.ptx)]
-    if asking:
+    if asking := [(least, floors) for floors in variants if (least := floors.sass or floors.ptx)]:
         return min(asking, key=lambda pair: pair[0])[1]
     return _floors_of(engine, summary.groups)
 

@@ -213,8 +213,7 @@ def asked_linkers(gpus: Iterable[Sequence[LineFloors]]) -> Iterator[Floor[Releas
     """Yield the floors of nvJitLinks for GPUs: the highest of each GPU's lines that can pass."""
     for lines in gpus:
         able = [line for line in lines if line.driver is not None] or lines
-        floors = [line.linker for line in able if line.linker is not None]
-        if floors:
+        if floors := [line.linker for line in able if line.linker is not None]:
             yield max(floors, key=lambda floor: floor.first)
 
 

@@ -29,8 +29,7 @@ def read_nodes(lines: Sequence[str]) -> Iterator[Node]:
         text = " ".join(map(str.strip, lines[start:end]))
         name = text.partition(" ")[0].removeprefix("NodeName=")
         listed = match[1] if (match := _GRES.search(text)) else ""
-        gpus = list(_GPU.finditer(listed))
-        if gpus:
+        if gpus := list(_GPU.finditer(listed)):
             keys = {"os": "linux-aarch64" if " Arch=aarch64" in text else ""}
             kinds = ((match["type"] or "").replace("_", " ") for match in gpus)
             yield Node(keys, tuple((_PROFILE.sub("", kind), "") for kind in kinds), name)
