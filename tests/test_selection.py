@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 from every_case import every
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ltocompat import inspect
 from ltocompat.facts import gpus
 from ltocompat.model.arch import ArchForm, Release, SmArch
-from ltocompat.model.image import ImageKind, Module
-from ltocompat.model.signature import ImageSignature, ModuleSignature
+from ltocompat.model.image import Image, ImageKind, Module
+from ltocompat.model.location import Location
+from ltocompat.model.signature import ImageSignature, ModuleSignature, module_signature
 from ltocompat.rules.link_selection import pick_for_linker, refused_across_family
 from ltocompat.rules.selection import SelectionFailure, compiles, pick_for_driver, runs
 
@@ -278,6 +281,54 @@ def test_what_a_device_link_used_up_is_linked_again_when_no_final_sass_serves() 
     signature = ModuleSignature((final, *ptx), registered=True)
     assert pick_for_driver(signature, 80).images == (final,)
     assert pick_for_driver(signature, 90).images == tuple(ptx)
+
+
+@given(
+    objects=st.lists(
+        st.sets(st.sampled_from(("sm_80", "sm_90", "compute_80", "lto_80")), min_size=1),
+        min_size=1,
+        max_size=3,
+    ),
+    gpu=st.sampled_from((90, 100)),
+)
+@example(objects=[{"sm_80", "compute_80"}, {"sm_80"}], gpu=90)
+@example(objects=[{"sm_80", "compute_80"}, {"sm_80", "sm_90"}], gpu=90)
+def test_a_driver_links_objects_again_only_if_each_has_code_for_the_gpu(
+    objects: list[set[str]], gpu: int
+) -> None:
+    """On an H200 with driver 580.159.04, the first example ends in error 300, the second works.
+
+    As cualgo 0.2.0 on sm_100: its kernels have PTX, and its copy of cudadevrt has SASS to sm_90.
+    """
+    images = [
+        code(text, relocatable=True, prelinked=number)
+        for number, texts in enumerate(objects, 1)
+        for text in sorted(texts)
+    ]
+    picked = pick_for_driver(ModuleSignature((code("sm_75"), *images), registered=True), gpu)
+    taken = {"compute_80", f"sm_{gpu}"}
+    works = all(texts & taken for texts in objects) and any("compute_80" in t for t in objects)
+    assert bool(picked.images) is works
+    assert all(image.kind is ImageKind.PTX for image in picked.images)
+
+
+@pytest.mark.parametrize("kept", [{"sm_80"}, {"sm_80", "sm_90"}, {"sm_80", "compute_80"}])
+def test_objects_of_a_module_are_told_apart_by_their_regions(kept: set[str]) -> None:
+    texts = [("sm_80", "compute_80"), tuple(sorted(kept))]
+    kinds = {"s": ImageKind.SASS, "c": ImageKind.PTX}
+    images = tuple(
+        Image(
+            kinds[text[0]],
+            2,
+            Location("x.so").at(64 * number, entry),
+            section="__nv_relfatbin",
+            arch=SmArch.parse(text),
+        )
+        for number, several in enumerate(texts)
+        for entry, text in enumerate(several)
+    )
+    linked = Module(Location("x.so").at(640), ".nv_fatbin", True, images)
+    assert [each.prelinked for each in module_signature(linked).images] == [1, 1, *[2] * len(kept)]
 
 
 def test_sass_of_a_gpu_that_never_was_a_pair_of_tegra_and_desktop_runs_on_it() -> None:

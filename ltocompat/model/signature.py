@@ -6,7 +6,7 @@ module when places, sizes and names are taken away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,7 +37,8 @@ class ImageSignature(Struct, frozen=True):
         ltoir: versions of LTO-IR.
         generation: generation of a cubin, 1 or 2.
         relocatable: True if it needs a device link first; None if unknown.
-        prelinked: True if it lies in the section for objects that were device-linked.
+        prelinked: the number of its object among the module's objects that were device-linked, from
+            1; 0 if it lies in no section for these.
         compression: how it is stored.
         scrambled: True for LTO-IR whose payload only nvJitLink reads.
         concatenated: True if its entry has several images.
@@ -63,7 +64,7 @@ class ImageSignature(Struct, frozen=True):
     ltoir: LtoIrVersions | None = None
     generation: int | None = None
     relocatable: bool | None = None
-    prelinked: bool = False
+    prelinked: int = 0
     compression: Compression = Compression.NONE
     scrambled: bool = False
     concatenated: bool = False
@@ -117,7 +118,9 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
 
 def module_signature(module: Module) -> ModuleSignature:
     """Return the signature of a module."""
-    found: Iterable[ImageSignature] = map(image_signature, module.images)
+    linked = (image.place.offset for image in module.images if image.section in PRELINKED_SECTIONS)
+    parts = {offset: number for number, offset in enumerate(dict.fromkeys(linked), 1)}
+    found = (image_signature(i, parts.get(i.place.offset, 0)) for i in module.images)
     if len(module.images) >= MANY:  # of which most are alike
         known: dict[ImageSignature, ImageSignature] = {}
         found = (known.setdefault(image, image) for image in found)
@@ -126,8 +129,13 @@ def module_signature(module: Module) -> ModuleSignature:
     )
 
 
-def image_signature(image: Image) -> ImageSignature:
-    """Return the signature of an image."""
+def image_signature(image: Image, prelinked: int) -> ImageSignature:
+    """Return the signature of an image.
+
+    Args:
+        image: the image.
+        prelinked: as in ``ImageSignature``.
+    """
     kernels = None if image.kernels is None else bool(image.kernels)
     cubin = image.cubin
     return ImageSignature(
@@ -138,7 +146,7 @@ def image_signature(image: Image) -> ImageSignature:
         image.ltoir,
         None if cubin is None else cubin.generation,
         image.relocatable,
-        image.section in PRELINKED_SECTIONS,
+        prelinked,
         image.compression,
         image.scrambled,
         len(image.place.entry) > 1,

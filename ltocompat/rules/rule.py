@@ -203,7 +203,7 @@ def beside_picked(
 
 
 @functools.cache
-def _outline(kind: ImageKind, prelinked: bool, in_fatbin: bool) -> ImageSignature:  # noqa: FBT001
+def _outline(kind: ImageKind, prelinked: int, in_fatbin: bool) -> ImageSignature:  # noqa: FBT001
     """The outline of an image that is not picked, as rules see it."""
     return ImageSignature(kind, None, prelinked=prelinked, in_fatbin=in_fatbin)
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 
@@ -89,16 +89,15 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
         # A library knows Orin from a desktop GPU: cuFFT 12.5 has 155 cubins for sm_87 alone.
         return Pick((), SelectionFailure.NOT_FOR_GPU)
     best = _driver_choice(final, gpu)
-    if best is not None and best.has_kernels is False and signature.guarded:
-        return Pick((), SelectionFailure.GUARDED)
     if best is not None:
-        return Pick((best,))
-    relinked = tuple(
-        image
-        for image in signature.images
-        if image.prelinked and image.kind is ImageKind.PTX and _usable(image, gpu)
-    )
-    return Pick(relinked) if relinked else Pick((), _missed(signature, gpu))
+        guarded = best.has_kernels is False and signature.guarded
+        return Pick((), SelectionFailure.GUARDED) if guarded else Pick((best,))
+    parts = [image for image in signature.images if image.prelinked]
+    usable = [image for image in parts if image.kind in KERNEL_KINDS and _usable(image, gpu)]
+    relinked = tuple(image for image in usable if image.kind is ImageKind.PTX)
+    # Measured: if one object has nothing for the GPU, all launches of the module fail (error 300).
+    whole = {image.prelinked for image in usable} == {image.prelinked for image in parts}
+    return Pick(relinked) if relinked and whole else Pick((), _missed(signature, gpu))
 
 
 def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:
