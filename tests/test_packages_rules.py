@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -815,6 +816,38 @@ def test_a_library_without_any_version_takes_names_from_anywhere(tmp_path: Path)
     data = build(tmp_path / "libx.so", source=SHM, flags=flags).read_bytes()
     found = judged(wheel(tmp_path, {"x/libx.so": data}))
     assert [each.verdict for each in found if each.rule == "PKG-22"] == [FAIL]
+
+
+@needs_gcc
+def test_a_library_that_a_tool_took_out_of_dt_needed_is_needed(tmp_path: Path) -> None:
+    """As onnxruntime-gpu 1.11.1 for Linux has it: only DT_VERNEED names libcudart.so.11.0.
+
+    Its build removes the tags, and a module of the package is to load the libraries before.
+    """
+    (script := tmp_path / "versions").write_text("libcudart.so.12 { global: *; };")
+    flags = [f"-Wl,--version-script={script}"]
+    runtime = tmp_path / "libcudart.so.12"
+    build(runtime, source="void cudaFree(void) {}", flags=flags)
+    calls = "void cudaFree(void); void f(void) { cudaFree(); }"
+    data = build(tmp_path / "libx.so", source=calls, needs=[runtime]).read_bytes()
+    debug, needed_then_soname = b"\x15", rb"\x01(\0{7}.{8}\x0e\0{7})"
+    bare, number = re.subn(needed_then_soname, debug + rb"\1", data, flags=re.DOTALL)
+    assert number == 1
+    (path := tmp_path / "libx.so").write_bytes(bare)
+    asked: list[str | Path] = ["readelf", "-dV", path]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert "NEEDED)" not in listed.stdout
+    assert "File: libcudart.so.12" in listed.stdout
+    first, then = f"ctypes.CDLL({runtime.name!r}, 256)", f"ctypes.CDLL({str(path)!r})"
+    environ = {"LD_LIBRARY_PATH": str(tmp_path)}
+    for opened, loads in (([then], False), ([first, then], True)):
+        command = [sys.executable, "-c", "\n".join(("import ctypes", *opened))]
+        done = subprocess.run(command, capture_output=True, check=False, env=environ)
+        assert (done.returncode == 0) is loads, done.stderr
+    for content in (data, bare):
+        problems = judged(wheel(tmp_path, {"x/libx.so": content}))
+        assert told(problems) == {"PKG-01": UNKNOWN}
+        assert "libx.so needs libcudart.so.12" in problems[0].message
 
 
 def test_libc_has_the_names_of_librt_since_2_34() -> None:

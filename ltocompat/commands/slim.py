@@ -282,8 +282,7 @@ class _Run:
     ) -> None:
         self._kept, self._packer, self._options = kept, packer, options
         self._engine = Engine()
-        newest = _newest(kept) if kept.gpus or kept.everything else ()
-        self._targets = (*targets, *newest)
+        self._targets = (*targets, *(_newest(kept) if kept.gpus or kept.everything else ()))
         self._tally = CodeTally()
         self._verdicts: list[KeptVerdict] = []
         self._machine: str | None = None  # of the library that is written just now

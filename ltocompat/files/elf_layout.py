@@ -56,6 +56,8 @@ class Tag(IntEnum):
     RELR = 36
     VERSYM = 0x6FFFFFF0
     FLAGS_1 = 0x6FFFFFFB
+    VERNEED = 0x6FFFFFFE
+    VERNEEDNUM = 0x6FFFFFFF
 
 
 class ElfHeader(NamedTuple):

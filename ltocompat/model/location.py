@@ -101,8 +101,7 @@ class Location(Struct, frozen=True, gc=False):
         if text == "-" or os.path.lexists(text):
             return cls(text)
         tail = _TAIL.search(text)
-        body = text[: tail.start()] if tail else text
-        first, *members = body.split("::")
+        first, *members = (text[: tail.start()] if tail else text).split("::")
         path = first if os.path.lexists(first) else _decode(first)
         offset = int(tail[1], 16) if tail else None
         entry = tuple(int(number) for number in tail[2].split(".")[1:]) if tail else ()

@@ -105,8 +105,7 @@ def _built() -> dict[str, Row]:
 
 def rule_ids(*, built: bool = False) -> tuple[str, ...]:
     """Return the IDs of all implemented rules, then of others, without reading their prose."""
-    left_out = () if built else rows("prose", "left_out")
-    return (*_built(), *(row.head for row in left_out))
+    return (*_built(), *(row.head for row in (() if built else rows("prose", "left_out"))))
 
 
 @functools.cache

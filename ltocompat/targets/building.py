@@ -146,8 +146,7 @@ def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
     Raises:
         UsageError: none is known.
     """
-    table = "linux" if system.name == "linux" else "windows"
-    driver = drivers.stock_driver(release, table)
+    driver = drivers.stock_driver(release, "linux" if system.name == "linux" else "windows")
     if driver is None:
         newest = drivers.driver_branches()[-1]
         around = position(release, known_releases("toolkit"))

@@ -85,8 +85,7 @@ class NvJitLink:
     def content(self, handle: int, what: str, size: int) -> tuple[int, bytes]:
         """Return the code, and a result with this number of bytes."""
         buffer = ctypes.create_string_buffer(size)
-        code = self._function(f"Get{what}")(ctypes.c_void_p(handle), buffer)
-        return code, buffer.raw
+        return self._function(f"Get{what}")(ctypes.c_void_p(handle), buffer), buffer.raw
 
     def destroy(self, handle: int) -> None:
         """Give the handle back."""

@@ -51,8 +51,7 @@ def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change
     yield from _of_gpus("nvjitlink", served, _linker_of, said, NVJITLINK_ROSE)
     before, after = imports
     if before != after:
-        higher = after == max(filter(None, imports))
-        word = NVJITLINK_ROSE if rose and higher else None
+        word = NVJITLINK_ROSE if rose and after == max(filter(None, imports)) else None
         yield Change("nvjitlink-imports", "", "", _release(before), _release(after), 1, word)
 
 

@@ -146,8 +146,7 @@ def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | N
     # Behind its first 12 bytes it is as long as it says. Python's zipfile refuses the same.
     if at + 12 + length != here or offset + size != said:
         raise Malformed(f"the 64-bit end record at {at:#x} and its locator disagree")
-    several = bool(disk or directory_disk or first_disk or disks > 1)
-    return at, several, count, size, offset
+    return at, bool(disk or directory_disk or first_disk or disks > 1), count, size, offset
 
 
 def entries(view: ByteView, end: _End) -> Iterator[ZipEntry]:

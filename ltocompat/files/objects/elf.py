@@ -114,13 +114,23 @@ class ElfTables(Struct):
     def texts(self, wanted: Tag) -> Iterator[str]:
         """Yield the strings of such dynamic tags; empty if they are in no string table."""
         offsets = [value for tag, value in self.dynamic if tag == wanted]
-        if not offsets:
-            return
+        return map(self._text, self.budget.timed(offsets, slow=True))
+
+    def _text(self, offset: int) -> str:
         start, size = self.start_of(Tag.STRTAB), self.tag(Tag.STRSZ) or 0
-        for offset in self.budget.timed(offsets, slow=True):
-            there = start is not None and offset < size
-            at = (start or 0) + offset
-            yield short_text(self.view, at, self.budget.limits.text_bytes) if there else ""
+        there = start is not None and offset < size
+        at = (start or 0) + offset
+        return short_text(self.view, at, self.budget.limits.text_bytes) if there else ""
+
+    def files_with_versions(self) -> Iterator[str]:
+        """Yield the files in which the loader looks for versions of symbols (DT_VERNEED)."""
+        at, shape = self.start_of(Tag.VERNEED) or 0, struct.Struct(f"{self.order}4xI4xI")
+        count = min(self.tag(Tag.VERNEEDNUM) or 0, _MAX_DYNAMIC_TAGS) if at else 0
+        for _ in self.budget.timed(range(count), slow=True):
+            if len(row := self.view.peek(at, shape.size)) == shape.size:
+                name, step = shape.unpack(row)
+                yield self._text(name)
+                at += step
 
     def offset_of(self, address: int) -> int | None:
         """Return the file offset of an address that is loaded from the file."""

@@ -34,6 +34,7 @@ from ltocompat.files.objects.structure import (
     Symbols,
     guarded,
 )
+from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import Budget
 
 # Alloc sections whose bytes are tables or device code, where no string constant lies. The linker
@@ -224,8 +225,14 @@ class ElfHost(ObjectReader):
         return dynamic_symbols(self._tables, self._symbol_tables)
 
     def needed(self) -> list[Needed]:
-        """The names of DT_NEEDED."""
-        return [Needed(name, "DT_NEEDED") for name in self._tables.texts(Tag.NEEDED) if name]
+        """The names of DT_NEEDED, and of CUDA libraries that a tool has taken out of it.
+
+        glibc ends the process if nobody has loaded a file of DT_VERNEED before (dl-version.c).
+        """
+        found = dict.fromkeys(self._tables.texts(Tag.NEEDED), "DT_NEEDED")
+        for name in filter(library_name, self._tables.files_with_versions()):
+            found.setdefault(name, "DT_VERNEED")
+        return [Needed(name, evidence) for name, evidence in found.items() if name]
 
     def symbols(self) -> Symbols:
         """From .symtab and .dynsym."""

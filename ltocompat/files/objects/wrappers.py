@@ -76,8 +76,7 @@ def _prelinked_regions(host: ObjectReader, wrappers: list[_Wrapper]) -> dict[int
     ]
     if len(linked) > 1:
         return _by_module_ids(host, linked, regions)
-    once = tuple(dict.fromkeys(regions))
-    return {w.region: once for w in linked if w.region is not None}
+    return {w.region: tuple(dict.fromkeys(regions)) for w in linked if w.region is not None}
 
 
 def _by_module_ids(

@@ -179,8 +179,7 @@ def _because(
 ) -> Iterator[Block]:
     """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
     first, others = found[0], (every or len(found)) - 1
-    root = long_root(found)
-    yield Paragraph((opening, *_finding(first, root)))
+    yield Paragraph((opening, *_finding(first, long_root(found))))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
     todo: tuple[str, ...] = (truncate(". Or ".join(first.fixes)),)
     if untried:

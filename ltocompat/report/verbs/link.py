@@ -77,8 +77,7 @@ class LinkCost(Struct):
 
     def percentile(self, percent: int) -> float:
         """Return the percentile of the seconds, by nearest rank."""
-        rank = math.ceil(len(self.times) * percent / 100)
-        return sorted(self.times)[max(rank, 1) - 1]
+        return sorted(self.times)[max(math.ceil(len(self.times) * percent / 100), 1) - 1]
 
 
 class LinkCosts(dict[tuple["Linker", str], LinkCost]):

@@ -122,8 +122,7 @@ def jetson(machine: Machine) -> Jetson | None:
         release = match[1]
     # Device trees end their texts with a NUL.
     model = (machine.text("/proc/device-tree/model") or "").rstrip("\0\n") or None
-    tegra = release or (model and _BOARD.search(model))
-    return Jetson(release, model) if tegra else None
+    return Jetson(release, model) if release or (model and _BOARD.search(model)) else None
 
 
 def container(machine: Machine) -> str | None:

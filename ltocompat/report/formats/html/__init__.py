@@ -82,8 +82,7 @@ def _title(answer: SortedRecords) -> str:
     paths = list(dict.fromkeys(result.path for result in answer.results))
     if not paths:
         return "Nothing was checked or forbidden"
-    name = paths[0].rsplit("/", 1)[-1]
-    what = name if len(paths) == 1 else count(len(paths), "artifact")
+    what = paths[0].rsplit("/", 1)[-1] if len(paths) == 1 else count(len(paths), "artifact")
     on = count(len(answer.targets), "deploy target") if answer.targets else ANY_TARGET.name
     return f"{what} on {on}"
 
