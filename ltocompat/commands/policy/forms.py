@@ -53,8 +53,7 @@ DRIVER = _or_number(_text(f"[rR]?{_DRIVER}"), 100, 999_999)
 # Spaces part alternatives, commas part what holds together.
 _NUMBERED = rf"({'|'.join(map(_any_case, ('cuda', 'driver', 'arch')))})(!=|<=|>=|=|<|>)"
 _NUMBERED += r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}"
-_BRANDED = rf"{_any_case('brand')}!?=[A-Za-z]+"
-_CONDITION = rf"({_NUMBERED}|{_BRANDED})"
+_CONDITION = rf"({_NUMBERED}|{_any_case('brand')}!?=[A-Za-z]+)"
 CONTAINER = _text(rf"{_CONDITION}([ ,]{_CONDITION})*")
 RELEASE = _text(_RELEASE)
 ReleaseName = Annotated[str, Meta(extra_json_schema=dict(RELEASE))]

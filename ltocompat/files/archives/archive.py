@@ -55,8 +55,7 @@ class ArchiveFormat:
                 reason = f"the archive can't be read from {position:#x} on: {error}"
                 yield Skipped(place, reason, view.size - position)
                 return
-            stored_here = not thin or name in _INDEXES or name == _NAMES
-            end = data + size if stored_here else data
+            end = data + size if not thin or name in _INDEXES or name == _NAMES else data
             if end > view.size:
                 reason = f"the member says {size} bytes, but only {view.size - data} are there"
                 yield Skipped(place.member(name), reason, view.size - data)

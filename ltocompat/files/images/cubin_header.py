@@ -218,8 +218,7 @@ def _regular_flags_1(fields: _Fields) -> bool:
 def _regular_flags_2(fields: _Fields) -> bool:
     by_assembler = fields.shstrndx == NAMES_OF_ASSEMBLER
     real = fields.real
-    below = by_assembler or real < _SM_100
-    low = _FLAG_2_BELOW_SM_100 if below else _FLAG_2_FROM_SM_100
+    low = _FLAG_2_BELOW_SM_100 if by_assembler or real < _SM_100 else _FLAG_2_FROM_SM_100
     if real >= _SM_100:
         low |= fields.flags & _FLAG_2_ACCELERATED
     note = fields.flags >> 24
