@@ -725,7 +725,13 @@ def test_files_at_fault_are_of_the_named_places_or_of_the_packages(
         rows = [(Verdict.JIT, "A-1", "a"), (Verdict.FAIL, "B-1", "b"), (Verdict.FAIL, "A-1", "c")]
         rows.append((Verdict.FAIL, "A-1", "a"))
         findings = [
-            some(rule=rule, verdict=verdict, example=place, message=f"{number} of {rule}")
+            some(
+                rule=rule,
+                verdict=verdict,
+                example=place,
+                message=f"{number} of {rule}",
+                asked=(),
+            )
             for number, (verdict, rule, place) in enumerate(rows)
         ]
         row = verdict_values.result(Verdict.FAIL, verdict_values.PROD, findings=tuple(findings))
