@@ -226,8 +226,8 @@ FRESH: tuple[Bug, ...] = (
         "every library that another needs is read, however many",
         "elf",
         "files/objects/elf.py",
-        "        for offset in self.budget.timed(offsets, slow=True):\n",
-        "        for offset in offsets:\n",
+        "        return map(self._text, self.budget.timed(offsets, slow=True))\n",
+        "        return map(self._text, offsets)\n",
     ),
 )
 
