@@ -529,11 +529,11 @@ def test_a_text_has_reasons_where_a_file_is_not_sound(verdict: Verdict) -> None:
     """The first rule comes first; then the worse finding does."""
     rows = ("B-1", Verdict.FAIL, "b"), ("A-1", Verdict.JIT, None), ("A-1", Verdict.UNKNOWN, "a")
     findings = [
-        SimpleNamespace(rule=rule, verdict=worst, example=place, message=worst.name)
+        SimpleNamespace(rule=rule, verdict=worst, example=place, message=worst.name, asked=())
         for rule, worst, place in rows
     ]
     result: Any = SimpleNamespace(findings=findings, verdict=verdict, path="x")
-    found = sorted(_of_result(result, ("A-1", "B-1", "C-1")))
+    found = sorted(_of_result(result, ("A-1", "B-1", "C-1"), ""))
     expected = [("a", "UNKNOWN (A-1)"), ("x", "JIT (A-1)"), ("b", "FAIL (B-1)")]
     assert [(place, reason) for _, place, reason in found] == expected * (verdict > Verdict.OK)
 

@@ -13,7 +13,7 @@ from elf_writer import BASE, ET_EXEC, Part, elf, offsets, wrapper
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from packages_made import wheel
 from samples import FOLDER
-from windows_twins import pe_twin
+from windows_twins import lines_of_both, pe_twin
 
 import ltocompat
 from ltocompat import Module
@@ -146,7 +146,14 @@ def test_a_dll_has_the_coverage_and_the_verdicts_of_its_elf_twin(pair: tuple[Pat
 def test_a_dll_requires_what_its_elf_twin_requires(pair: tuple[Path, Path]) -> None:
     elf, dll = (
         [
-            (r.modules, r.nvjitlink, r.driver_sass, r.driver_ptx, r.services, r.lines)
+            (
+                r.modules,
+                r.nvjitlink,
+                r.driver_sass,
+                r.driver_ptx,
+                r.services,
+                lines_of_both(r.lines),
+            )
             for r in ltocompat.require(path)
         ]
         for path in pair

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
+from msgspec.structs import replace
+
+from ltocompat import PasteLine
 
 IMAGE_BASE = 0x180000000
 WRAPPER = struct.Struct("<IIQQ")
@@ -15,6 +18,19 @@ _CODE = ("__nv_module_id", "__nv_relfatbin", ".nv_fatbin")
 _SEGMENT = ".nvFatBinSegment"
 _RELATIVE = 8  # R_X86_64_RELATIVE
 _PAGE = 0x1000
+
+
+def lines_of_both(lines: Sequence[PasteLine]) -> list[PasteLine]:
+    """The lines of a requirement that a DLL and an ELF file share.
+
+    No container runs programs for Windows, and only there a note says whose drivers are named.
+    """
+    windows = "; these are Linux drivers; on Windows, take the same branch"
+    return [
+        replace(line, note=line.note.removesuffix(windows))
+        for line in lines
+        if line.where != "container"
+    ]
 
 
 def pe_twin(elf: Path) -> bytes:
