@@ -337,8 +337,8 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         debug_size: bytes of debug sections of host code (``.debug_info`` ...).
         exports: exported names, if the file name contains a version of CUDA; not all of them if
             there are very many.
-        ptx_texts: PTX text in the data, which the library passes to OptiX or a driver and which is
-            not checked: ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
+        ptx_texts: PTX text in the data, which the library may pass to OptiX or a driver:
+            ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
         unversioned: names of glibc's librt that the file imports without a version and without
             needing librt.
     """

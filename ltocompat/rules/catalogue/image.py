@@ -111,13 +111,15 @@ def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
 
 
 @rule("IMG-08")
-def ptx_text_not_judged(summary: ArtifactSummary) -> Iterator[Problem]:
+def ptx_text_in_data(summary: ArtifactSummary) -> Iterator[Problem]:
     """A program may pass PTX in its data to a driver, which the bytes of its file don't show."""
-    texts = [f"{t} of {host.place.innermost}" for host in summary.hosts for t in host.ptx_texts]
-    if texts:
+    hosts = [host for host in summary.hosts if host.ptx_texts]
+    if hosts:
+        texts = truncate_list([text for host in hosts for text in host.ptx_texts], 1)
         yield Problem(
             Verdict.OK,
-            f"PTX text is not checked: {truncate_list(texts, 1)}",
+            f"the data contain {texts}; which GPUs run it is not checked",
             level=Level.NOTE if summary.groups else Level.WARNING,
+            example=hosts[0].place,
             subject="PTX text",
         )
