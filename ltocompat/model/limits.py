@@ -40,8 +40,8 @@ class Limits(Struct, frozen=True):
             below 16 MiB. Deflate can't exceed 1032; real wheels stay below 10.
         window_bytes: bytes that a decompressor keeps in memory for a member or an image. The
             strongest preset of xz needs 64 MiB, and the strongest of zstd 128 MiB. An image of LZ4
-            is decoded as a whole and takes twice its size; the largest known, a cubin of
-            gpu4pyscf-libxc-cuda12x 0.9.0, has 134 MiB.
+            is decoded as a whole and takes twice its size. The largest known one is a cubin of
+            gpu4pyscf-libxc-cuda12x 0.9.0 and has 134 MiB.
         depth: containers inside containers.
         members: members of one container, or files of one folder tree.
         entries: entries of one fatbin region or concatenated entry; files of all layers of one
@@ -238,7 +238,7 @@ class Budget(Struct):
             )
 
     def check_room(self, unpacked: int) -> None:
-        """Raise ``LimitExceeded`` when ``unpacked`` bytes more are over this file's total."""
+        """Raise ``LimitExceeded`` when ``unpacked`` more bytes exceed this file's limit."""
         sentence = (
             "this file's members unpack to more than {most} bytes; raise Limits.unpacked_bytes to "
             "read on"

@@ -16,8 +16,8 @@ from ltocompat.model.verdict import Route, Verdict
 class RemovalReason(enum.StrEnum):
     """A reason why code was removed; each byte counts for one reason.
 
-    An image counts as for another CPU if no GPU that works with the library's CPU uses it, as
-    unused if no known GPU uses it, and as a second copy if it follows an image for the same GPUs.
+    An image is for another CPU if no GPU that works with the library's CPU uses it. An image is
+    unused if no known GPU uses it. It is a second copy if it follows an image for the same GPUs.
     """
 
     OTHER_GPU = "other-gpu"
@@ -63,7 +63,7 @@ class LostGpu(Tabular, frozen=True):
     Attributes:
         arch: the architecture.
         lost: number of modules that had code for the architecture and have none now.
-        compiled: number of modules whose SASS was removed, so that a driver compiles their PTX.
+        compiled: number of modules without their SASS now; a driver compiles their PTX.
     """
 
     arch: SmArch
@@ -97,11 +97,11 @@ class CodeTally(Struct):
         images: number of removed images, by reason.
         sizes: bytes of the removed images, by reason, including headers and padding.
         left: reason -> number of unchanged modules, their bytes, the place of the first.
-        gpus: by the capability of each GPU that is not kept: the number of modules that now have no
-            code for it, and the number of modules that now have PTX for it instead of SASS.
+        gpus: capability of each GPU that is not kept -> two numbers. The first counts modules that
+            now have no code for it. The second counts modules that now have PTX instead of SASS.
         stored: bytes of all device code before the change.
         zeros: bytes that are zeros now, at the old ends of regions.
-        kept: number of images that stay in changed regions and were compared by SHA-256.
+        kept: number of unchanged images in changed regions; their SHA-256 was compared.
         zstd: number of these images that Zstandard compressed before.
         more_zstd: number of these images that only now are compressed with Zstandard.
     """

@@ -22,7 +22,7 @@ class Verdict(enum.IntEnum):
     ``ok``: documented to work. ``jit``: works, the driver compiles PTX at load. ``undocumented``:
     measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing, which the finding
     names. ``fail``: it will not link or load. Only a module can be ``not for this GPU``: it has no
-    code for the GPU, or none that can be checked; any other verdict of a module outweighs it.
+    code for the GPU, or none that can be checked. Any other verdict of a module outweighs it.
     """
 
     NOT_FOR_GPU = -1

@@ -19,8 +19,8 @@ from ltocompat.model.signature import ModuleSignature
 class Waste(enum.StrEnum):
     """A reason why bytes could be saved; each byte counts for the first reason that applies.
 
-    A copy has the bytes of an earlier image. An image counts as for another CPU if no GPU that
-    works with the library's CPU uses it, and as unused if no known GPU uses it.
+    A copy has the bytes of an earlier image. An image is for another CPU if no GPU that works with
+    the library's CPU uses it. An image is unused if no known GPU uses it.
     """
 
     COPY_IN_ANOTHER_LIBRARY = "copy-in-another-library"
@@ -197,8 +197,8 @@ class Weight(Struct, frozen=True):
         stored: bytes of all device code.
         libraries: the libraries, the largest first.
         savings: the savings, the largest first; no byte counts twice.
-        slim_saved: bytes that ``slim`` would remove if it kept only the given GPUs; None if none
-            are given, or if ``slim`` does not write this kind of file.
+        slim_saved: bytes that ``slim`` would remove if it kept only the given GPUs. None without
+            given GPUs, and for files that ``slim`` does not write.
         kernels: the kernels, the largest first; empty if not requested.
         kernels_left_out: number of other kernels: too many names, or unreadable cubins.
         unsized: number of images of unknown length, which are not counted in bytes.

@@ -107,7 +107,8 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
         route: The route of the modules: load or link; "" if each module can use only one route.
         modules: The largest number of affected modules in one file, for one GPU and target; 0 for
             findings about an artifact as a whole.
-        asks: The newest versions that the code may need.
+        asks: The highest required versions that the table accepts. If the code requires a newer
+            version, the finding fails the audit.
         kernel: Pattern of kernel names: mangled, or as in the source up to the first template
             argument (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel
             of its modules matches. LTO-IR and Tile IR show no names, so their findings are never

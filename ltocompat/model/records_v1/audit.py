@@ -35,8 +35,8 @@ class Allow(Record):
         gpus: The GPUs; null allows any. The word any stands for findings that name no GPU.
         verdict: The worst verdict that the exception allows.
         modules: The largest number of modules that the exception allows; null allows any number.
-        asks: The newest required versions that the exception allows, such as driver 525.60.13; null
-            allows any.
+        asks: The highest required versions that the exception allows, such as driver 525.60.13.
+            Null allows any.
     """
 
     route: Annotated[str, one_of("load", "link", "")] | None
@@ -64,8 +64,8 @@ class Policy(Record):
         max_bytes: The largest file that may be released; null allows any size.
         max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null
             allows any size.
-        coverage: The minimum number of kernels for each GPU, in percent of the kernels for the GPU
-            with the most; null for no minimum.
+        coverage: The minimum number of kernels for each GPU, in percent. The GPU with the most
+            kernels is 100 %. Null for no minimum.
         allow_empty: True if the audit passes although there is no device code, or no file at all.
         trial_load: True if this machine was one more target, and its driver loaded the modules.
         variants: Patterns of file names; the package loads only one of these files.

@@ -92,9 +92,9 @@ _TYPES: dict[Any, Any] = {
 def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]:
     """Give a record the fields of a model, in their order.
 
-    Only what differs is spelled in the class of the record: a field stands in the place of the one
-    that it is another name or type of; any other comes behind the one above it, or first.
-    Behind a field with a default, those of the model keep theirs: older documents lack them.
+    The class of the record defines only the fields that differ. A renamed or retyped field takes
+    the place of the model's field. A new field follows the field above it, or is the first field.
+    After a field with a default, the model's fields keep their defaults: older documents lack them.
 
     Args:
         model: the struct.

@@ -35,7 +35,8 @@ class Rule(Record):
             the same message.
         fix: The fix for that cause.
         check: A command that shows the cause.
-        values: Values in the given text, and values that the tables have for them.
+        values: Names and versions that the rule's message found in the given text, and facts about
+            them, such as the driver for a CUDA release.
         here: The machine, if --here was given; else null.
         also: Further rules with the same message, or about the topic.
         at_fault: The given files, or places in them, that cause the error.
