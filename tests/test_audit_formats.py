@@ -213,7 +213,7 @@ def test_a_least_driver_is_kept(folder: Path, capsys: Captured) -> None:
     (folder / "ltocompat.toml").write_text(POLICY + least, "utf-8")
     assert run(["audit", SASS]) == 1
     assert capsys.readouterr().out.startswith(
-        "audit failed: least-driver is 535.54.03, but the SASS needs 580.65.06; POL-02"
+        "audit failed: least-driver is 535.54.03, but the SASS needs driver 580.65.06; POL-02"
     )
     capsys.readouterr()
     run(["require", SASS, "--format", "json"])

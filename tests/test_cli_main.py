@@ -161,7 +161,10 @@ def test_an_error_is_the_only_json_document_when_nothing_was_written(
             ["--by", "size"],
             "--by 'size' is not known; give one of: kind, arch, section, compression",
         ),
-        (["--by", "arch", "--hash"], "--by groups the summary, but --images and --hash show none"),
+        (
+            ["--by", "arch", "--hash"],
+            "--by groups a summary, but --images and --hash show none",
+        ),
         (["--kind", "x"], "'x' is not a kind of image; give one of: ltoir, ptx, sass"),
     ],
 )

@@ -76,7 +76,7 @@ def test_check_require_audit_diff_and_html_say_the_same_number(
     assert (coverage.old, coverage.new) == (("all",), ("1 of 3",))
     assert "sm_80" in coverage.about
     for form, words in (
-        ("html", "1 of 3 kernels that are for sm_90 have code for sm_80; missing: caxpy"),
+        ("html", "1 of 3 kernels for sm_90 also have code for sm_80; missing: caxpy"),
         ("table", "warning[IMG-04] 2 of 3 kernels have no code for sm_80"),
     ):
         assert run(["check", str(lost), "--deploy-target", TARGET, "--format", form]) == 0
@@ -221,7 +221,7 @@ def test_an_image_without_the_kernels_of_its_neighbours_serves_nothing(
     (result,) = ltocompat.check(path, TARGET)
     (finding,) = (each for each in result.findings if each.rule == "IMG-04")
     assert finding.kernels == ("daxpy",)
-    assert "1 of 2 kernels that are for sm_90 have code for sm_80" in finding.message
+    assert "1 of 2 kernels for sm_90 also have code for sm_80" in finding.message
     (required,) = ltocompat.require(path)
     services = {each.number: each.kernels for each in required.services}
     assert services[80] == services[86] == (1, 2)

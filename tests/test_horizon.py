@@ -142,17 +142,17 @@ def test_scrambled_ltoir_of_the_newest_container_is_ok_with_its_condition(
     target = f"nvjitlink={NEWEST},gpu=sm_90"
     (warning,) = found(check(SCRAMBLED, target, "link"), "LTO-18")
     assert (warning.verdict, warning.level) == (Verdict.OK, Level.WARNING)
-    assert f"if made by {NEWEST} or older (as of {horizon.ltoir_date()})" in warning.headline
+    assert f"if CUDA {NEWEST} or older made it (as of {horizon.ltoir_date()})" in warning.headline
     command = ["check", str(FOLDER / SCRAMBLED), "--route", "link", "--deploy-target", target]
     assert cli.run(command) == 0
     shown = capsys.readouterr().out
-    assert f"if made by {NEWEST} or older (as of {horizon.ltoir_date()})" in shown
+    assert f"if CUDA {NEWEST} or older made it (as of {horizon.ltoir_date()})" in shown
     assert "--trial-link" in shown
     assert cli.run([*command, "--strict"]) == 1
 
 
 def test_a_matrix_names_the_condition_of_its_cells(capsys: pytest.CaptureFixture[str]) -> None:
-    condition = f"if made by {NEWEST} or older (as of {horizon.ltoir_date()}) (LTO-18)"
+    condition = f"if CUDA {NEWEST} or older made it (as of {horizon.ltoir_date()}) (LTO-18)"
     cli.run(["matrix", str(FOLDER / SCRAMBLED)])
     assert condition in capsys.readouterr().out.replace("\n", " ")
     cli.run(["matrix", str(FOLDER / LTOIR)])

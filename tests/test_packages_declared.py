@@ -143,7 +143,7 @@ def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> No
     (problem,) = judged(named)
     assert (problem.rule, problem.verdict) == ("PKG-16", UNDOCUMENTED)
     assert problem.message == (
-        "the metadata allow CUDA 12.4 drivers (550.54.14), but libx needs 575.51.03"
+        "the metadata allow CUDA 12.4 drivers (550.54.14), but libx needs driver 575.51.03"
     )
     bound = variant_wheel(tmp_path, code, cuda_version_lower_bound=["12.4"])
     assert told(judged(bound)) == {"PKG-16": FAIL}

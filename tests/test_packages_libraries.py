@@ -214,7 +214,9 @@ def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path
     host = needing("libcudart.so.12", "libtorch.so")
     (problem,) = judged(wheel(tmp_path, {PLACE: host}, ["nvidia-npp-cu12"]))
     assert (problem.rule, problem.verdict) == ("PKG-01", OK)
-    assert "has to come with torch: with a release that lacks it, loading fails" in problem.message
+    assert (
+        "has to come with torch: if a release of torch lacks it, loading fails" in problem.message
+    )
 
 
 @pytest.mark.parametrize("file", ["libnvrtc.so.13", "libnvJitLink.so.13"])
@@ -225,7 +227,9 @@ def test_torch_brings_the_compilers_of_whoever_needs_its_libraries_too(
     beside, alone = needing(file, "libtorch_cuda.so"), needing(file)
     (problem,) = [p for p in judged(wheel(tmp_path, {"x/libx.so": beside})) if p.rule == "PKG-01"]
     assert problem.verdict is OK
-    assert "has to come with torch: with a release that lacks it, loading fails" in problem.message
+    assert (
+        "has to come with torch: if a release of torch lacks it, loading fails" in problem.message
+    )
     assert "provided-by = {torch = ['lib" in problem.remedy
     for members in ({"x/libx.so": alone}, {"x/libx.so": alone, "x/liby.so": beside}):
         (problem,) = [p for p in judged(wheel(tmp_path, members)) if p.rule == "PKG-01"]

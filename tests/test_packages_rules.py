@@ -122,7 +122,7 @@ def test_where_several_compilers_are_possible_a_trial_decides(
     right = "nvidia-nvjitlink>=13.2,<14"
     assert problems[0].message == (
         "the metadata allow nvidia-nvjitlink 13.1, but LTO-IR made by 13.1 or 13.2 is "
-        "inside, so 13.2 may be needed: a trial link decides"
+        "inside, so 13.2 may be needed; a trial link decides"
     )
     assert problems[0].remedy == (
         f"write Requires-Dist: {right}, unless a trial link shows that 13.1 is enough"
@@ -692,7 +692,7 @@ def test_sass_that_the_first_drivers_of_its_major_refuse_breaks_the_name(tmp_pat
     assert told(problems) == {"PKG-13": UNDOCUMENTED}
     assert problems[0].message == (
         "libx-cu12 needs driver 550.54.14 on sm_80, sm_86, sm_89 (FB-01), but "
-        "it is for CUDA 12 (cu12), whose drivers begin at 525.60.13"
+        "the package is for CUDA 12 (cu12), and CUDA 12 drivers begin at 525.60.13"
     )
     required = wheel(tmp_path, inside, ["nvidia-cuda-runtime-cu12>=12.4"])
     assert "(Requires-Dist: nvidia-cuda-runtime-cu12>=12.4)" in judged(required)[0].message

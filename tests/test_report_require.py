@@ -147,7 +147,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
     [
         (
             LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False),
-            "13.3 may be enough, 13.5 surely is",
+            "13.3 may be enough; 13.5 is enough",
         ),
         (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=False), "--trial-link shows it"),
         (LinkerFloor(Release(13, 3), Release(13, 5), 14, tried=True), "no trial could show it"),

@@ -231,7 +231,7 @@ def test_libnvvm_newer_than_linker_and_driver(tmp_path: Path) -> None:
         "ENV-05": UNKNOWN,
         "ENV-06": UNKNOWN,
     }
-    assert "writes PTX 8.7, and the CUDA 12.2 driver reads PTX up to 8.2" in table["ENV-06"].message
+    assert "writes PTX 8.7, but the CUDA 12.2 driver reads PTX up to 8.2" in table["ENV-06"].message
     assert "a CUDA 12.8 driver" in table["ENV-06"].remedy
 
 

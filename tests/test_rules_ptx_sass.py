@@ -233,7 +233,7 @@ def test_ptx_09_a_function_that_nothing_defines_is_refused() -> None:
     subject = loading(ptx_that_leaves("f", "g"), on="sm_90", registered=None)
     (found,) = asked("PTX-09", subject)
     assert found.constraint.judge(None) is FAIL
-    assert "uses f, g without a definition: error 218" in found.consequence
+    assert "definition: lazy and eager loading both fail with error 218" in found.consequence
     # measured: 500 for relocatable PTX of an object, whose dead code is left out
     dead = loading(replace(ptx_that_leaves("f"), relocatable=True), on="sm_90", registered=None)
     assert judged("PTX-09", dead) is UNKNOWN

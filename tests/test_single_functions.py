@@ -558,7 +558,7 @@ def test_a_loss_of_kernels_has_a_module_as_its_example() -> None:
         case = some(gpu=verdict_values.H100)
         (finding,) = coverage.findings_of_coverage(case, (), found)
         assert finding.example == (group.example if found.missing else None)
-        assert finding.message.startswith("2 of 3 kernels that are for sm_80 have code for sm_90")
+        assert finding.message.startswith("2 of 3 kernels for sm_80 also have code for sm_90")
         assert (finding.places, finding.kernels) == (group.places * bool(found.missing), ("f",))
         assert [*coverage.findings_of_coverage(some(gpu=None), (), found)] == []
     assert [*coverage.findings_of_coverage(case, (), msgspec.structs.replace(lost, lost=()))] == []

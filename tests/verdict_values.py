@@ -29,7 +29,7 @@ T4 = Gpu("t4", SmArch.parse("sm_75"), data_center=True)
 LIBRARY = Location("lib/libx.so")
 WORDS = {
     Verdict.JIT: ("PTX-06", "the driver compiles the PTX when it loads"),
-    Verdict.UNDOCUMENTED: ("LTO-02", "it links in every measured case"),
+    Verdict.UNDOCUMENTED: ("LTO-02", "it linked in every measured case"),
     Verdict.UNKNOWN: ("LTO-01", "the set of its makers straddles the linker"),
     Verdict.FAIL: ("PTX-01", "the driver refuses it with error 222"),
 }

@@ -238,7 +238,7 @@ def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list
         names = " and ".join(request.name for request in requests if request.file is None)
         raise UsageError(f"{names} both go to standard output; write one to a file: FORMAT=FILE")
     if len(set(files)) < len(files):
-        raise UsageError("two formats go to one file; give each a separate file")
+        raise UsageError("two formats go to one file; name a separate file for each format")
     return requests if None in files else [FormatRequest("table", None), *requests]
 
 

@@ -236,7 +236,7 @@ def _files(options: AuditOptions, policy: Policy) -> tuple[StrPath, ...]:
         UsageError: nothing was named, nothing was built, and that may not be; or a report would
             replace it.
     """
-    otherwise = ", or accept that with --allow-empty"
+    otherwise = ", or accept an empty folder with --allow-empty"
     files = matching_files(options.paths, policy, otherwise, allow_empty=options.allow_empty)
     audited_files = {os.path.realpath(file) for file in files}
     for output in options.outputs:

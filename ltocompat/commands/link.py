@@ -168,7 +168,7 @@ def _ways(inputs: list[LinkInput], target: SmArch, linker: Linker) -> list[str]:
     if ImageKind.LTOIR in read or (not plain and any(input_.ltoir for input_ in with_code)):
         return [LTO, *plain]
     if not plain:
-        raise UsageError("none of the inputs holds LTO-IR, and not all hold PTX or SASS")
+        raise UsageError("no input holds LTO-IR, and some inputs hold no PTX or SASS")
     return plain
 
 

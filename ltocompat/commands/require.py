@@ -63,7 +63,7 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     """
     found = list(require(source, limits=limits))
     if len(found) != 1:
-        raise UsageError(f"{source!r} holds {len(found)} files; pass the files to require itself")
+        raise UsageError(f"{source!r} holds {len(found)} files; for several files, call require()")
     return found[0]
 
 

@@ -152,7 +152,7 @@ class _Archive:
             name = _path(found.place.innermost)
             before = self.files.get(name)
             if before is not None and self._sum(before) != self._sum(found.view):
-                reason = f"the image has this part twice and not alike; the last is read; {_FETCH}"
+                reason = f"the image has two versions of this part; the last one is read; {_FETCH}"
                 self.problems.append(Skipped(found.place, reason))
             self.files[name] = found.view
         self.files |= {name: self.files[to] for name, to in links.items() if to in self.files}

@@ -209,7 +209,7 @@ def _local_header(view: ByteView, entry: ZipEntry) -> tuple[int, list[str]]:
         problems.append(f"its local header names it {shown!r}; the directory's name is used")
     if method != entry.method:
         problems.append(
-            f"its local header says method {method}; the directory's, {entry.method}, is used"
+            f"its local header says method {method}; the directory says {entry.method} and counts"
         )
     if flags & _ENCRYPTED != entry.flags & _ENCRYPTED:
         problems.append("its own header and the directory disagree on whether it is encrypted")
@@ -399,11 +399,11 @@ def _checked(data: Iterable[bytes], stated: int) -> Iterator[bytes]:
 def _contradictions(entry: ZipEntry, size: int, stream: Stream, source: Input) -> list[str]:
     """Report members whose size differs from the stated one, which zipfile does not."""
     if size < entry.unpacked:
-        return [f"it unpacks to {size} bytes, not to the {entry.unpacked} that it says"]
+        return [f"it unpacks to {size} bytes, but says {entry.unpacked} bytes"]
     try:
         more = bool(stream.peek(1))
     except Malformed as error:
         return [f"behind its {size} bytes: {error}"]
     if more:
-        return [f"it unpacks to more than the {size} bytes that it says; only they are read"]
+        return [f"it says {size} bytes, but unpacks to more; only the first {size} are read"]
     return [f"{source.left} bytes after its compressed data are not read"] if source.left else []

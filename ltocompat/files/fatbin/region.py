@@ -303,7 +303,7 @@ def _problems(number: int, flags: int, sm: int, compression: Compression) -> Ite
         yield "its entry names no architecture"
     packed = compression is not Compression.NONE
     if flags & _Flag.SCRAMBLED and not (packed and number == _KIND_LTOIR):
-        yield "its entry says that it is scrambled, but only compressed LTO-IR can be"
+        yield "its entry says that it is scrambled, but only compressed LTO-IR can be scrambled"
 
 
 def _problems_of_sizes(fields: EntryHeader, compression: Compression) -> Iterator[str]:

@@ -138,7 +138,7 @@ def parse_header(head: bytes, size: int | None = None) -> CubinHeader:
     fields = tuple.__new__(_Fields, _HEADER.unpack_from(head))
     if fields.machine != EM_CUDA:
         raise Malformed(
-            f"an ELF file for machine {fields.machine} is not a cubin, which is for {EM_CUDA}"
+            f"an ELF file for machine {fields.machine} is not a cubin: cubins are for {EM_CUDA}"
         )
     if fields.type not in (ET_REL, ET_EXEC):
         raise Malformed(
@@ -187,14 +187,14 @@ def _identity(fields: _Fields) -> str | None:
         expected = _OS_ABI_OF[generation]
         return f"a cubin of ELF ABI version {abi} has OS ABI {os_abi:#x}, not {expected:#x}"
     if any(fields.ident[_IDENT_PADDING]):
-        return "bytes 9 to 15 of the cubin's ELF header are not zero, as they are in every cubin"
+        return "bytes 9 to 15 of the cubin's ELF header are not zero, unlike in other cubins"
     if generation == 1 and fields.toolkit is None:
         return (
-            f"e_version of the cubin is {fields.version}; with ELF ABI version 7 it is the "
-            "toolkit, at most 129 (12.9)"
+            f"e_version of the cubin is {fields.version}; with ELF ABI version 7, it is "
+            "the toolkit's version, at most 129 (12.9)"
         )
     if generation == 2 and fields.version != 1:
-        return f"e_version of the cubin is {fields.version}, not 1 as with ELF ABI version 8"
+        return f"e_version of the cubin is {fields.version}; with ELF ABI version 8, it is 1"
     return None
 
 
@@ -228,7 +228,7 @@ def _regular_flags_2(fields: _Fields) -> bool:
 def _tables(fields: _Fields) -> str | None:
     """Check the places of the section headers and program headers; few cubins lack the latter."""
     if fields.entry:
-        return f"the cubin has an entry address, {fields.entry:#x}, which no cubin has"
+        return f"the cubin has the entry address {fields.entry:#x}, but no cubin has one"
     program_header = (_PROGRAM_HEADER,) if fields.phnum else (0, _PROGRAM_HEADER)
     sizes = (fields.ehsize, fields.shentsize)
     if sizes != (HEAD_SIZE, _SECTION_HEADER) or fields.phentsize not in program_header:

@@ -116,7 +116,7 @@ def append_summary(text: str, environ: Mapping[str, str]) -> None:
     except OSError as error:
         raise UsageError(
             f"the step summary can't be written to {path!r} ({error.strerror}); "
-            f"unset {SUMMARY}, or let it name a writable file"
+            f"unset {SUMMARY}, or set it to a writable file"
         ) from error
 
 

@@ -262,7 +262,7 @@ def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
         idle = any(coverage.without_kernels for coverage in covered)
         if any(coverage.none for coverage in covered):
             some = "; some of them have no kernels" if idle else ""
-            rest = "modules that a row doesn't count have no code for its GPU: their kernels fail"
+            rest = "modules that a row doesn't count lack code for the GPU: their kernels fail"
             yield Paragraph((f"{rest} or do nothing{some}",))
         elif idle:
             yield Paragraph(("modules that a row doesn't count have no kernels",))

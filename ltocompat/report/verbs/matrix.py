@@ -65,7 +65,7 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
     yield from _tables(matrix, width)
     results = [result for row in matrix.cells for result in row]
     if variants := dict.fromkeys(one.name for result in results for one in result.variants):
-        yield Paragraph((f"the best of the variants {', '.join(variants)} decides each cell",))
+        yield Paragraph((f"each cell shows the best of the variants {', '.join(variants)}",))
     if hardly := _sparse_coverage(matrix):
         yield Paragraph(
             (f"few modules have code for {hardly}; the cells don't show this (IMG-04)",)

@@ -318,7 +318,7 @@ def _linker(floor: LinkerFloor) -> str:
     hint = "no trial could show it" if floor.tried else "--trial-link shows it"
     if floor.sure is None:
         return f"{floor.possible}, or a release newer than all known ones ({hint}); {end}"
-    return f"{floor.possible} may be enough, {floor.sure} surely is ({hint}); {end}"
+    return f"{floor.possible} may be enough; {floor.sure} is enough ({hint}); {end}"
 
 
 def _gpu_table(services: Sequence[Service], known: Sequence[Service], *, why: bool) -> Table:

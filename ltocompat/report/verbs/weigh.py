@@ -64,7 +64,7 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
         yield Entry((Styled(_answer(weight), Style.STRONG),))
     if weight.slim_saved is not None:
         share = f"{binary_size(weight.slim_saved)} ({_share(weight.slim_saved, weight.stored)})"
-        yield Entry((f"slim saves {share} if only the GPUs of --keep-gpu, and PTX, are kept",))
+        yield Entry((f"slim saves {share} if it keeps only PTX and the GPUs of --keep-gpu",))
     if worth := [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]:
         yield Items("could be saved", tuple(map(_saving, worth)), _rest(weight, worth))
     if options.quiet or not weight.stored:

@@ -64,7 +64,7 @@ def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
                 f"undefined {truncate_list(found, 1)}",
                 f"no device link was made, and the loader says: undefined symbol: {found[0]}"
                 if final
-                else f"{what}, or the linker says: undefined reference to `{found[0]}'",
+                else f"{what}; otherwise, the linker says: undefined reference to `{found[0]}'",
                 remedy=remedy,
                 evidence=f"undefined symbol {found[0]}",
             )
@@ -82,8 +82,8 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"{image} in a fatbin for {subject.gpu.arch}",
-                "nvJitLink picks it for its family and then refuses it: its fatbin entry doesn't "
-                f"list {subject.gpu.arch}",
+                "nvJitLink picks this SASS for its family, and then refuses the SASS: the fatbin "
+                f"entry doesn't list {subject.gpu.arch}",
                 remedy="link the bare cubin, or compile SASS for the target",
             )
         cuda = makers.writer(image)
@@ -94,7 +94,7 @@ def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(Verdict.FAIL),
                 f"SASS of CUDA {cuda}",
-                "nvlink says that it must be recompiled with toolkit >= Cuda 12.0",
+                "nvlink says that this SASS must be recompiled with toolkit >= Cuda 12.0",
                 remedy="compile the SASS with CUDA 12.0 or newer",
                 evidence=makers.evidence(image),
             )
@@ -176,9 +176,9 @@ def _without(link: Link) -> tuple[Constraint, str]:
     if blind and any(symbols and symbols.callable for symbols in left_out):
         return (
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True),
-            f"{_LEFT_OUT}; LTO-IR, whose names can't be read, may call their functions",
+            f"{_LEFT_OUT}; LTO-IR may call their functions, but names in LTO-IR can't be read",
         )
-    return Informational(warns=True), f"{_LEFT_OUT}; nothing else needs them"
+    return Informational(warns=True), f"{_LEFT_OUT}; no other input needs them"
 
 
 @rule("BLD-05")
@@ -196,7 +196,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
         found, consequence = "LTO-IR in an object", _without_dlto(subject)
     elif any(image.kind is ImageKind.LTOIR for image in stored) and Role.LINKER in signed:
         found = "SASS that nvlink linked"
-        consequence = "the device link used none or only a part of the LTO-IR in its objects"
+        consequence = "the device link used only a part of the LTO-IR in its objects, or none of it"
     else:
         return
     remedy = "give -dlto to every compilation and to the device link"
@@ -223,10 +223,10 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
             continue
         yield Problem(
             Verdict.OK,
-            f"the toolkit in {toolkit.root} has nvlink, but no libnvvm in {_LIBNVVM}: device links "
-            "with -dlto fail there (elfLink linker library load error)",
+            f"the toolkit in {toolkit.root} has nvlink, but no libnvvm in {_LIBNVVM}: with this "
+            "toolkit, device links with -dlto fail (elfLink linker library load error)",
             remedy=f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or give nvlink "
-            "-nvvmpath=FOLDER, with libnvvm in FOLDER/lib64",
+            "-nvvmpath=FOLDER, where FOLDER/lib64 has libnvvm",
             evidence=os.path.join(toolkit.root, _LIBNVVM),
         )
 
@@ -237,7 +237,7 @@ def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None
     final = image.kind is ImageKind.SASS and image.relocatable is False
     if route is not Route.LINK or not final:
         return None
-    return "is not relocatable: nvJitLink before 12.6 refuses it, newer releases ignore it silently"
+    return "is not relocatable: nvJitLink before 12.6 refuses it; newer releases ignore it silently"
 
 
 @rule("BLD-09")
@@ -289,7 +289,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
             listed,
             "no PTX or SASS of the link defines it, and names in LTO-IR can't be read"
             if names
-            else "its names can't be read, so it may call undefined functions or define some twice",
+            else "names in it can't be read; it may call undefined functions or define some twice",
         )
     elif link.certain and names:
         yield Requirement(FixedVerdict(Verdict.FAIL), listed, "no input of the link defines it")
@@ -297,7 +297,7 @@ def defined_nowhere_in_a_link(link: Link) -> Iterator[Requirement]:
         yield Requirement(
             Informational(),
             listed,
-            remedy="check all inputs of the link together, with --together",
+            remedy="name all inputs of the link, and add --together",
             evidence="symbols of the cubins and PTX",
         )
 

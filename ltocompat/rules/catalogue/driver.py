@@ -44,8 +44,8 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             driver_of_major(cuda.major),
             f"SASS of CUDA {cuda.major}",
             consequence,
-            remedy=f"update the driver, put cuda-compat in front of it if the GPU allows that, "
-            f"or build with CUDA {cuda.major - 1}",
+            remedy="update the driver. If the GPU allows cuda-compat, put it in front of the "
+            f"driver. Or build with CUDA {cuda.major - 1}",
             evidence=makers.evidence(image),
         )
 

@@ -190,7 +190,7 @@ def not_brought(
         return verdict, told, f", or write an upper bound for torch{cure}"
     by = truncate_list(("torch",) if beside_torch else unknown, 1, link="or")
     may = "has to" if beside_torch else "may"
-    told = f"and {{}} {may} come with {by}: with a release that lacks it, loading fails"
+    told = f"and {{}} {may} come with {by}: if a release of {by} lacks it, loading fails"
     vague = not beside_torch and all(is_sibling(name, shipped.package) for name in unknown)
     return Verdict.UNKNOWN if vague else Verdict.OK, told, cure
 
@@ -328,7 +328,7 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         does = library.named if library in found else f"{library.first} opens only {library.file}"
         yield Problem(
             Verdict.OK if variant else of_extra(lead.extra, verdict, shipped),
-            f"{does}, but no {lead.package} that {those_at_hand(shipped)} has it",
+            f"{does}, but no release of {lead.package} that {those_at_hand(shipped)} has it",
             _advice(library, shipped),
             lead.line,
             subject=library.stem,

@@ -39,7 +39,7 @@ from ltocompat.rules.selection import SelectionFailure, same_arch
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
-_ACROSS_MAJORS = "or ship PTX or relocatable SASS with it: these link across majors"
+_ACROSS_MAJORS = "Or ship PTX or relocatable SASS with the LTO-IR; both link across majors"
 
 
 @rule("LTO-01")
@@ -91,7 +91,7 @@ def _beside_it(releases: tuple[Release, ...], linker: LinkerTraits | None) -> st
     """The advice on code that links across majors, where LTO-IR can't."""
     if linker is None or not releases or linker.major >= releases[-1].major:
         return ""
-    return f", {_ACROSS_MAJORS}"
+    return f". {_ACROSS_MAJORS}"
 
 
 def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
@@ -113,21 +113,21 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
             continue
         ancient = releases[-1] < FIRST_NVJITLINK
         consequence = (
-            "no nvJitLink or nvlink of CUDA 12 or later links it, and it is unknown whether the "
-            "driver's own linker does (cuLinkAddData, deprecated; LTO-09)"
+            "no nvJitLink or nvlink of CUDA 12 or later links it; it is unknown whether the "
+            "driver's own linker links it (cuLinkAddData, deprecated; LTO-09)"
             if ancient
-            else "it links in every measured case, but NVIDIA promises it only within a major"
+            else "it linked in every measured case, but NVIDIA promises this only within a major"
         )
         yield Requirement(
             LinkerOfMajor(releases, subject.signature.shipped_major, trial_decides=not ancient),
             makers.describe(image),
             consequence,
-            remedy=f"compile the LTO-IR once for each major of nvJitLink, {_ACROSS_MAJORS}",
+            remedy=f"compile the LTO-IR once for each major of nvJitLink. {_ACROSS_MAJORS}",
             evidence=makers.evidence(image),
             doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 "
             "and later were not measured (LTO-09)"
             if ancient
-            else "the tables don't have this major, which may refuse LTO-IR of older majors",
+            else "the tables don't have this major; its linkers may refuse LTO-IR of older majors",
         )
 
 
@@ -166,8 +166,8 @@ def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
         code = replace(arch, suffix="f") if hidden else arch
         if _suffix_matches(code, subject.gpu.arch, subject.linker):
             continue
-        only = "it links only if no instruction needs the suffix: a trial link decides"
-        but = f"no byte shows the suffix: made for {arch}, it links; made for {code}, {only}"
+        only = "it links only if no instruction needs the suffix; a trial link decides"
+        but = f"its header never shows the suffix f. Code for {arch} links. For {code}, {only}"
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
             f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
@@ -238,8 +238,8 @@ def partial_lto(link: Link) -> Iterator[Requirement]:
         yield Requirement(
             least,
             "PTX or SASS beside LTO-IR",
-            "older releases silently drop the PTX or SASS, kernels included, unless a call "
-            "connects it to the LTO-IR",
+            "if no call connects the PTX or SASS to the LTO-IR, older releases silently drop it, "
+            "kernels included",
             remedy="link with a newer nvJitLink, or compile all inputs to LTO-IR",
             evidence="kinds of the images in the link; symbols of the cubins and PTX",
         )
@@ -369,10 +369,10 @@ def _consequence_of_options(link: Link, option: str, *, fatal: bool) -> str:
     if not link.offline:
         return "nvJitLink accepts this silently"
     if not fatal:
-        return "nvlink compiles all LTO-IR with the given value, and says so"
+        return "nvlink compiles all LTO-IR with the value that you give to nvlink, and reports it"
     name = _SAME_FOR_NVLINK[option]
     refusal = f"nvlink fatal : Cicc option values for '{name}' do not match"
-    return refusal if link.certain else f"in one link: {refusal}"
+    return refusal if link.certain else f"if you link them together: {refusal}"
 
 
 @rule("LTO-14")
@@ -434,7 +434,7 @@ def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         newest = makers.newest_maker(image)
         if newest is not None:
-            limit = f"if made by {newest} or older (as of {horizon.ltoir_date()})"
+            limit = f"if CUDA {newest} or older made it (as of {horizon.ltoir_date()})"
             yield Requirement(
                 LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
                 "scrambled LTO-IR",

@@ -129,7 +129,7 @@ def toolkits_in_conflict(environment: Environment) -> Iterator[Problem]:
     text = ", ".join(f"{name}: {release}" for name, release in {**chosen, **brought}.items())
     yield Problem(
         Verdict.UNKNOWN if apart else Verdict.OK,
-        f"several toolkits may be mixed ({text}); the compiler and the libraries may differ",
+        f"several toolkits may be mixed ({text}); the compiler and the libraries may not match",
         evidence="; ".join(chosen),
         headline=f"several toolkits may be mixed ({text})",
     )
@@ -209,7 +209,7 @@ def compiler_newer_than_driver(environment: Environment) -> Iterator[Problem]:
             seen.add(compiler.path)
             yield Problem(
                 verdict,
-                f"{name} {compiler.version} via {compiler.by} writes PTX {isa}, and the "
+                f"{name} {compiler.version} via {compiler.by} writes PTX {isa}, but the "
                 f"CUDA {driver} driver reads PTX up to {cuda_ptx(driver) or 'an older one'}: the "
                 "driver refuses such PTX with error 222",
                 remedy="let NVRTC make SASS (an sm_ architecture), or link the PTX with nvJitLink. "
@@ -258,9 +258,9 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
         if environment.container:
             yield Problem(
                 Verdict.UNKNOWN,
-                f"the image contains libcuda {user.version} of a driver, which works only on hosts "
-                "with exactly that driver; on others, CUDA fails with error 803",
-                remedy="remove the driver from the image; the container toolkit mounts the host's",
+                f"the image contains libcuda {user.version} of a driver: this libcuda works only "
+                "on hosts with exactly this driver; on other hosts, CUDA fails with error 803",
+                remedy="remove the libcuda of the image; the container toolkit mounts the host's",
                 evidence=user.real,
             )
         return
@@ -270,7 +270,7 @@ def driver_halves_differ(environment: Environment) -> Iterator[Problem]:
         Verdict.FAIL if older else Verdict.UNKNOWN,
         f"{headline}: every CUDA program fails with error 803"
         if older
-        else f"{headline}: error 803, unless NVIDIA lists this pair for cuda-compat",
+        else f"{headline}: if NVIDIA doesn't list this pair for cuda-compat, error 803",
         evidence=f"{user.real}; {kernel.source}",
         headline=headline,
     )

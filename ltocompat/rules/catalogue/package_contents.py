@@ -290,8 +290,8 @@ def _runpath_problem(
     name = posixpath.basename(host.place.innermost)
     return Problem(
         verdict,
-        f"{name} needs {file}, which is installed into {folder}, but the RUNPATH of {name} does "
-        "not point there: the loader finds it only by another search path",
+        f"{name} needs {file}, which is installed into {folder}; the RUNPATH of {name} doesn't "
+        f"point to this folder, so the loader finds {file} only by another search path",
         f"link with a RUNPATH that points to {folder} in site-packages"
         if way is None
         else f"link with -Wl,-rpath,'{way}'",
@@ -511,9 +511,9 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNDOCUMENTED,
             f"{package.name} needs driver {driver} on {', '.join(archs)} ({', '.join(rules)}), but "
-            f"it is for CUDA {major} ({text}), whose drivers begin at {least}",
+            f"the package is for CUDA {major} ({text}), and CUDA {major} drivers begin at {least}",
             remedy=f'promise this driver: driver = "{driver}" under [tool.ltocompat.promise]. Or '
-            f"build it so that older drivers load it: ltocompat explain {rules[0]}",
+            f"build for older drivers; to see how: ltocompat explain {rules[0]}",
             subject="SASS",
             asked=tuple(f"{arch} driver {driver}" for arch in archs),
         )

@@ -55,8 +55,8 @@ def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Proble
             alike = newest is not None and possible <= newest <= least
             verdict = Verdict.OK if alike else Verdict.UNKNOWN
             text = f"{need.doubt}, so {need.sure or 'a newer one'} may be needed"
-            text += f", although {newest} made the SASS" if alike else ""
-            text += "" if need.tried else ": a trial link decides"
+            text += f", although CUDA {newest} made the SASS" if alike else ""
+            text += "" if need.tried else "; a trial link decides"
         else:
             continue
         yield need.problem(
@@ -102,7 +102,7 @@ def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
             if older and release.major == _IMPORTING and way.extra in (None, of_extra):
                 yield Problem(
                     verdict,
-                    f"{cusparse}, needs nvJitLink {release}; the metadata allow older ones",
+                    f"{cusparse}, needs nvJitLink {release}; the metadata allow older nvJitLinks",
                     f"write Requires-Dist: {way.package}>={release},<{release.major + 1}",
                     way.line,
                     subject=way.package,
@@ -225,7 +225,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
                 library_problems.of_extra(way.extra, verdict, shipped),
-                f"{need.why}, but no {way.package} that {at_hand} has major {majors}",
+                f"{need.why}, but no release of {way.package} that {at_hand} has major {majors}",
                 way,
                 asked=_asked(need),
                 mend=need.mend(way.package, way.extra),

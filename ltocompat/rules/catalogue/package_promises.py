@@ -93,7 +93,7 @@ def driver_problems(
     if floor is not None and floor > least:
         yield Problem(
             Verdict.FAIL,
-            f"{says}, but the {what} needs {floor}",
+            f"{says}, but the {what} needs driver {floor}",
             f'build with an older toolkit, or write {key} = "{floor}"',
             where,
             subject="driver",
@@ -102,7 +102,7 @@ def driver_problems(
     if what == "SASS" and ptx is not None and ptx > least and ptx != floor:
         yield Problem(
             Verdict.OK,
-            f"{says}, but on GPUs for which there is only PTX, {ptx} is needed",
+            f"{says}, but GPUs with only PTX need driver {ptx}",
             "compile SASS for these GPUs, or PTX with an older toolkit",
             where,
             subject="driver of PTX",
@@ -130,7 +130,7 @@ def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]
     yield Problem(
         Verdict.FAIL if fails else Verdict.UNKNOWN,
         f"the project promises nvJitLink {least}, but {need.why}: {known} is needed"
-        + ("" if fails or need.tried else ", as only a trial link can confirm"),
+        + ("" if fails or need.tried else "; only a trial link can confirm this"),
         f'write nvjitlink = "{sure or need.possible}"',
         f"nvjitlink in {promise.source}",
         need.open_to_trial,
@@ -239,7 +239,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         yield Problem(
             Verdict.OK if but else verdict,
             f"the metadata allow CUDA {declared.cuda} drivers "
-            f"({drivers.first_production(branch)}), but {package.name} needs {floor}{but}",
+            f"({drivers.first_production(branch)}), but {package.name} needs driver {floor}{but}",
             f"{instead}compile the code with an older toolkit",
             declared.source,
             asked=(f"driver {floor}",),
@@ -255,8 +255,8 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     if not image.package.sees_gpus:
         yield Problem(
             Verdict.OK,
-            f"enroot (Slurm's pyxis) and Docker's nvidia runtime without --gpus give "
-            f"{image.package.name} no GPU and no driver",
+            f"{image.package.name} gets no GPU and no driver from enroot (Slurm's pyxis), nor from "
+            "Docker's nvidia runtime without --gpus",
             "write ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility",
             "no NVIDIA_VISIBLE_DEVICES",
             subject="GPUs",
@@ -265,7 +265,7 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     if not image.package.declared:
         yield Problem(
             Verdict.OK,
-            f"{image.package.name} starts on any driver, but its code needs {floor}",
+            f"{image.package.name} starts on any driver, but its code needs driver {floor}",
             remedy=f"write ENV {line}, without NVIDIA_DISABLE_REQUIRE",
             subject="drivers",
         )
@@ -317,8 +317,8 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
         if name == "libcuda.so" and reason.size == 0 and drivers.is_driver_folder(folder):
             yield Problem(
                 Verdict.UNKNOWN,
-                f"{image.package.name} has an empty libcuda.so, which docker commit left instead "
-                "of a mounted one: programs then can't load the host's (file too short)",
+                f"{image.package.name} has an empty libcuda.so, which docker commit left in place "
+                "of a mounted file: programs can't load the host's libcuda (file too short)",
                 f"remove the empty files with rm {folder}/libcuda.so* {folder}/libnvidia-ml.so*",
                 example=reason.place,
                 subject="empty libcuda",
@@ -378,8 +378,8 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
         number = missing[0]
         yield Problem(
             Verdict.OK,
-            f"the metadata declare {str(kind).upper()} for compute capability "
-            f"{capability(number)}, but {shipped.package.name} has only other code for it",
+            f"the metadata declare {str(kind).upper()} for compute capability {capability(number)},"
+            f" but the code of {shipped.package.name} for this GPU is of another kind",
             evidence=declared.source,
             subject=str(kind).upper(),
             asked=tuple(f"sm_{number}" for number in missing),
@@ -404,8 +404,8 @@ def librt_not_needed(shipped: Shipped) -> Iterator[Problem]:
             yield Problem(
                 Verdict.FAIL,
                 f"{name} calls {truncate_list(host.unversioned, 2)} of librt.so.1, but nothing "
-                f"loads librt for {name}: with a glibc before 2.34, which {old[0]} allows, {name} "
-                "fails to load",
+                f"loads librt for {name}: {old[0]} allows a glibc before 2.34, and with such a "
+                f"glibc, {name} fails to load",
                 f"link it with -lrt, or run patchelf --add-needed librt.so.1 {name}",
                 str(host.place),
                 subject=f"librt of {name}",

@@ -232,8 +232,8 @@ def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
             yield Requirement(
                 FixedVerdict(verdict),
                 _described(image),
-                f"it uses {image_helpers.listed(names)} without a definition: {error} "
-                "with lazy and with eager loading",
+                f"it uses {image_helpers.listed(names)} without a definition: lazy "
+                f"and eager loading both fail with {error}",
                 short=f"it uses {image_helpers.listed(names)} without a definition",
             )
 
@@ -295,7 +295,7 @@ _OF_FLAW = {
     PtxFlaw.NARROW: "compilers refuse it for sm_90 and newer, which need 64-bit addresses",
     PtxFlaw.NOT_ASCII_FILE: "nvJitLink 12.3 and newer refuses it or aborts the process",
     PtxFlaw.NOT_ASCII_COMMENT: "nvJitLink 12.8 to 13.3 refuses it (Unexpected non-ASCII character)",
-    PtxFlaw.LOWER_TARGET: "linkers refuse it if they, or its .version, don't know the newer target",
+    PtxFlaw.LOWER_TARGET: "linkers refuse it if the target is too new for the linker or .version",
     PtxFlaw.LAST_COMMENT: "nvJitLink 12.0 aborts the process",
 }
 

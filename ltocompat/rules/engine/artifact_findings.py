@@ -133,7 +133,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     if loose:
         files = _unique(place.innermost for each in judged for place in each.group.places)
         end = ", and it is unknown whether the package compiles its sources" if open_ else end
-        end += f"; all its device code is {truncate_list(files, 2)}"
+        end += f"; all its device code is in {truncate_list(files, 2)}"
     reasons = [*grouped((image, f"{image} {reason}") for image, _, reason in excluded).values()]
     listed = "; ".join(told[0] for told in reasons[:4])
     more = f"; and {len(reasons) - 4} more" if len(reasons) > 4 else ""
@@ -197,7 +197,7 @@ def without_libraries(left_out: Sequence[Result]) -> Finding:
     return finding_by_engine(
         SPARSE_COVERAGE,
         Verdict.OK,
-        f"{headline}, but code in other libraries (add gpu={left_out[0].gpu} to the target)",
+        f"{headline}, but other libraries have code (add gpu={left_out[0].gpu} to the target)",
         example=left_out[0].findings[0].example,
         level=Level.WARNING,
         headline=headline,

@@ -265,8 +265,8 @@ def findings_of_coverage(
         yield finding_by_engine(
             SPARSE_COVERAGE,
             Verdict.OK,
-            f"{found.every - len(found.lost):,} of {found.every:,} kernels that are for "
-            f"{found.best} have code for {gpu.arch}; missing: "
+            f"{found.every - len(found.lost):,} of {found.every:,} kernels for "
+            f"{found.best} also have code for {gpu.arch}; missing: "
             f"{truncate_list(lost, _MOST_TOLD)}",
             example=found.missing[0].example if found.missing else None,
             level=Level.WARNING,

@@ -181,12 +181,12 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
     if judged.verdict is Verdict.NOT_FOR_GPU:
         if judged.not_judged:
             return judged
-        message = f"the rules pick no image of it, but {tried.subject} {tried.outcome} it"
+        message = f"the rules pick no image of this module, but {tried.subject} {tried.outcome} it"
         with_note = _add(judged, tried, TRIAL_DISAGREES, Verdict.UNKNOWN, message)
         # It serves as little as before: a trial betters nothing.
         return replace(with_note, verdict=Verdict.NOT_FOR_GPU)
     if by_rules is Verdict.FAIL:
-        message = f"the rules say that it fails, but {tried.subject} {tried.outcome} it"
+        message = f"the rules say that this module fails, but {tried.subject} {tried.outcome} it"
         return _add(judged, tried, TRIAL_DISAGREES, Verdict.FAIL, message)
     answered = [finding for finding in judged.findings if _answered(tried, finding)]
     if tried.proves and answered:
