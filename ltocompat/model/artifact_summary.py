@@ -27,7 +27,7 @@ class Variant(Struct, frozen=True):
         folders: its folders, each as the members that lead to it, with a slash at the end.
         pattern: a pattern of the names of its files and of the other variants' files, as a policy
             has it.
-        whole: True if it has all files that the other variants have, so that it can be opened
+        whole: True if the variant has all files of the other variants. A program can then open it
             instead of them.
     """
 
@@ -118,14 +118,14 @@ class ArtifactSummary(Struct):
         device_runtime: objects of NVIDIA's libcudadevrt in a package, for links by other projects.
         driver_code: modules in libraries of a driver, which loads them itself.
         variants: the variants; the artifact's own code opens one of them.
-        has_sources: True if CUDA sources lie next to its bare images; programs may compile them at
-            run time and then serve more GPUs than the images.
+        has_sources: True if CUDA sources lie next to the bare images. Programs may compile the
+            sources at run time, and then serve more GPUs than the images do.
         starts_on: variables of a container image, each with its condition on drivers; the image
             starts only on drivers that meet it.
         platform: the platform of a container image, ``linux_arm64``; empty if the image names none.
-        compat: the libcuda of the cuda-compat in it, ``libcuda.so.580.95.05``, which NVIDIA's
-            container tools put in front of drivers of older branches, or the libcuda of a driver in
-            a folder that its loader searches; None for none.
+        compat: the libcuda of the image's cuda-compat, ``libcuda.so.580.95.05``: NVIDIA's container
+            tools put it in front of drivers of older branches. Or the libcuda of a driver in a
+            folder that the image's loader searches; else None.
         own_driver: the libcuda of a driver in a system folder, into which the host's libcuda is
             mounted, too.
         searched: folders that its loader searches, by its settings and LD_LIBRARY_PATH.

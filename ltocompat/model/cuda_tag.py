@@ -24,8 +24,8 @@ class TaggedPath(Struct, frozen=True):
     Attributes:
         pattern: the path with ``*`` instead of the version: ``lib/libx_cuda*.so``.
         version: ``11.8``, ``12``; all of them in order if the path names several.
-        folder: the innermost folder that names it, as a path with a slash at the end; empty if the
-            file's own name has a version.
+        folder: the innermost folder with a version in its name, as a path with a slash at the end.
+            Empty if the file's own name has a version.
     """
 
     pattern: str

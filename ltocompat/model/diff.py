@@ -87,8 +87,8 @@ class Change(Struct, frozen=True):
         kind: the kind of change, e.g. ``arch-lost``; one of ``KINDS``.
         subject: the file with its version, or the package; empty for the whole release.
         about: the kind of image (``sass``), the architecture (``sm_90``), or the package required.
-        old: the values that only the old release has (``arch-lost``, ``makers``), or its value
-            (floors, sizes).
+        old: for ``arch-lost`` and ``makers``, the values that only the old release has. For floors
+            and sizes, the old release's value.
         new: the same for the new release.
         count: number of values that differ; ``old`` and ``new`` don't list all of them if there are
             very many.

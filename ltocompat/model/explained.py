@@ -27,8 +27,8 @@ class Explained(Prose, frozen=True):
     Attributes:
         id: its ID, ``PTX-01``; for a topic its word, ``lto-ir``.
         title: the problem in a few words.
-        statement: the rule, in full sentences; for a rule that nothing checks, the reason; for a
-            topic, its explanation, one sentence per line.
+        statement: the rule, in full sentences. For a rule that ltocompat doesn't check: why not.
+            For a topic: its explanation, one sentence per line.
         condition: the condition of the finding.
         evidence: the bytes or facts that the rule uses.
         verdict: the verdict of the rule.
@@ -40,8 +40,8 @@ class Explained(Prose, frozen=True):
         matched: the part of the text that is the message; None if an ID was given.
         score: the part of the text that matches the rule, from 0 to 1; 1 if its ID was given.
         line: the line of the text on which the message begins; None if an ID was given.
-        cause: the cause, with the values of the text; None if an ID was given, and for rules with
-            the same message as the rule before them.
+        cause: the cause, with the values of the text. None if an ID was given, or if the rule
+            before this one has the same message.
         fix: the fix for that cause.
         check: a command that shows the cause.
         values: values from the text, and values that the tables derive from them: ``ptx`` and

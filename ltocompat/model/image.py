@@ -165,8 +165,8 @@ class Image(Tabular, frozen=True):
             data has no length).
         size: bytes after decoding; None if unknown.
         kind_number: number of the kind in the fatbin entry, None outside of fatbins.
-        arch: architecture in the entry header; for SASS with the suffix a, the one in the cubin
-            itself; None if unknown.
+        arch: architecture in the entry header. For SASS with the suffix a, the architecture in the
+            cubin itself. None if unknown.
         section: name of the host section that contains it, else None.
         made_by: tools that made it, oldest first; empty if unknown.
         needs: versions that the next compiler or linker must support.
@@ -180,15 +180,15 @@ class Image(Tabular, frozen=True):
         options: compiler options stored with it, else None.
         lacks_options: True for PTX or LTO-IR whose fatbin entry has no place for options.
         identifier: name stored with it (nvcc: the source file), else None.
-        lists_family: True if the entry header of SASS from sm_100 on lists others of its
-            family; None if the header has no place for them.
+        lists_family: True if the entry header of SASS from sm_100 on lists other architectures of
+            the family. None if the header has no place for them.
         entry_arch: architecture in the entry header of SASS, by which drivers and linkers pick it,
             if it differs from ``arch``; else None.
         kernels: names of its kernels; None if not requested or not readable.
-        empty_kernels: True if it has kernels and each of them only returns; for a cubin, only if
-            its module has a larger one; False if kernels were not requested.
-        symbols: the symbols that it defines for others or leaves undefined; None if not requested
-            or not readable.
+        empty_kernels: True if the image has kernels and each kernel only returns. For a cubin, True
+            only if its module has a larger cubin. False if kernels were not requested.
+        symbols: the image's undefined symbols, and the symbols that it defines for other images.
+            None if not requested or not readable.
         flaws: faults of a PTX text in a separate file.
         kernel_set: for SASS, a number that differs between sets of kernel names.
         sha256: SHA-256 of the decoded bytes (if scrambled, of the stored bytes); None if not
@@ -257,8 +257,8 @@ class Module(Tabular, frozen=True):
         registered: True if the CUDA runtime loads it (a wrapper points to it); None if unknown.
         images: the images, in file order, a tuple unless there are thousands; empty for an empty
             region.
-        guarded: True if one image has no kernels, or kernels that only return, while kernels of
-            another image do more; known only if a driver picks the image that does less.
+        guarded: True if one image has no kernels, or only kernels that return at once, although
+            kernels of another image do more. Known only if a driver picks the image that does less.
         uneven: True if its images may have different kernels.
     """
 
@@ -283,7 +283,7 @@ class Skipped(Tabular, frozen=True):
     Attributes:
         place: the place that was not read.
         reason: one sentence.
-        size: number of bytes that were skipped; None if that has no meaning.
+        size: number of skipped bytes; None if a number makes no sense.
         limit: name of the ``Limits`` field that was reached, else None.
     """
 
@@ -330,8 +330,8 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         nvjitlink_imports: imported ``__nvJitLink*`` names, with their version suffixes.
         libraries: CUDA libraries needed, opened by name, or copied in.
         soname: the file name that a library gives itself (DT_SONAME, export directory).
-        needed: file names of all libraries that the loader loads with it; those that Windows loads
-            at a first call are left out.
+        needed: file names of all libraries that the loader loads with the file. Libraries that
+            Windows loads at a first call are left out.
         runpath: elements of DT_RUNPATH, or of DT_RPATH if there is none, as written
             (``$ORIGIN/../lib``). An empty element is the current folder.
         debug_size: bytes of debug sections of host code (``.debug_info`` ...).

@@ -36,7 +36,7 @@ class MadeWhenRead(Sequence[T_co]):
 
 
 class LateLines(MadeWhenRead[str]):
-    """A tuple of sentences that is built when it is first read; pickled as that tuple.
+    """A tuple of sentences. It is built at the first reading, and pickled as a plain tuple.
 
     Args:
         build: returns the sentences; called at most once, and its result must not depend on the

@@ -109,7 +109,7 @@ _MOST_RECENT = 32 * MIB
 
 
 class Recent(Struct):
-    """The images that were decoded last, for readers that need them again at once."""
+    """The images that were decoded last. Readers may need them again at once."""
 
     _images: dict[tuple[object, int], bytes] = {}
     _size: int = 0

@@ -98,8 +98,8 @@ class Paste:
     """A pasted text, with its lines as they are and with wrapped lines joined.
 
     Attributes:
-        readings: the text with a blank for each line break; and, if that differs, the text without
-            a blank after lines that fill the width of the terminal or box.
+        readings: the text with a blank for each line break. If some lines fill the width of the
+            terminal or box, also the text without a blank after these lines.
     """
 
     def __init__(self, text: str) -> None:

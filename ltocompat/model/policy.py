@@ -36,8 +36,8 @@ class ExceptionBounds(Struct, frozen=True, kw_only=True):
     Attributes:
         key: its position in the file: ``audit.ignore[0]``.
         rule: ID of their rule.
-        path: pattern (``*``, ``?``, ``[ab]``) of the artifact or of a file in it: of its whole
-            path, its name, or its place without versions: ``libx-cu12::pkg/libx.so``.
+        path: pattern (``*``, ``?``, ``[ab]``) of the artifact or of a file in it. It matches the
+            whole path, the name, or the place without versions: ``libx-cu12::pkg/libx.so``.
         target: pattern of the name of the deploy target.
         kernel: pattern of the names of kernels, mangled or in source: it has to match all kernels
             of all modules of a finding.
@@ -46,9 +46,9 @@ class ExceptionBounds(Struct, frozen=True, kw_only=True):
         route: ``load``, ``link``, or empty if modules have only one route; None for any.
         gpus: the GPUs, as extents name them; None for any.
         verdict: the worst verdict that it allows.
-        modules: the largest number of modules that it allows; 0: an artifact as a whole; None: any
-            number.
-        asks: the newest required versions, or the names, that it allows.
+        modules: the largest allowed number of modules. 0: findings about an artifact as a whole.
+            None: any number.
+        asks: the highest required versions, or the names, that the exception allows.
     """
 
     key: str = ""

@@ -57,8 +57,8 @@ class LinkerFloor(Struct, frozen=True):
         ceiling: the first major for which NVIDIA no longer documents that the link works, e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.
-        newest_producer: the minimum holds if no CUDA release after this one made the scrambled
-            LTO-IR; None if the bytes or a trial show the release.
+        newest_producer: the minimum assumes that this CUDA release, or an older one, made the
+            scrambled LTO-IR. None if the bytes or a trial show the release.
     """
 
     possible: Release
@@ -199,8 +199,8 @@ class PasteLine(Struct, frozen=True):
         where: one of ``DESTINATIONS``.
         text: the line, e.g. ``nvidia-nvjitlink>=13.3,<14``.
         note: a note about the line; empty for none.
-        met: True if the package's metadata already have this requirement or a tighter one; ``text``
-            is then their own line.
+        met: True if the package's metadata already have this requirement or a tighter one. In that
+            case, ``text`` is the line in the metadata.
     """
 
     where: str
@@ -216,7 +216,8 @@ class VariantFloors(Struct, frozen=True):
         name: file or folder of the variant in the artifact.
         modules: number of modules.
         driver_sass, driver_ptx, ptx_beyond: as in ``Required``.
-        nvjitlink: the minimum nvJitLink that surely works, else the oldest that may work.
+        nvjitlink: the minimum nvJitLink that surely works. If it is unknown, the oldest one that
+            may work.
         driver_or_older: as in ``Required``.
     """
 
@@ -278,18 +279,18 @@ class Required(Struct, frozen=True, kw_only=True):
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver that compiles all PTX with kernels; None if there is no such
             PTX or no known minimum.
-        ptx_beyond: True if some PTX is newer than the tables, so that no known driver compiles it.
+        ptx_beyond: True if some PTX is newer than the tables: no known driver compiles it.
         services: the support for every architecture that a toolkit since 12.0 targets, then for the
             next generation.
         link_options: options that its links need, such as ``-lto``.
         asked: every requirement, each once.
         lines: lines to paste.
-        skipped: places that could not be read, so that their requirements are missing.
+        skipped: places that could not be read; their requirements are missing.
         no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
-        variants: the floors of each variant, empty without variants; the floors of the artifact are
-            the floors of the variant that needs the least.
-        driver_or_older: ``sass``, ``ptx`` or both, if the tables begin with that driver, so that an
-            older one may work.
+        variants: the floors of each variant; empty without variants. The variant that needs the
+            least gives the floors of the artifact.
+        driver_or_older: ``sass``, ``ptx`` or both, if that driver is the oldest in the tables; an
+            older driver may work.
     """
 
     path: str

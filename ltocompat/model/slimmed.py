@@ -58,12 +58,12 @@ class Untouched(Tabular, frozen=True):
 
 
 class LostGpu(Tabular, frozen=True):
-    """An architecture that was not kept, and the modules that lost code for it.
+    """An architecture that was not kept, and the number of modules that lost code for it.
 
     Attributes:
         arch: the architecture.
         lost: number of modules that had code for the architecture and have none now.
-        compiled: number of modules without their SASS now; a driver compiles their PTX.
+        compiled: number of modules that now have PTX instead of SASS; a driver compiles the PTX.
     """
 
     arch: SmArch

@@ -43,7 +43,7 @@ class DeviceSymbols(Struct, frozen=True):
         return (*self.undefined_functions, *self.undefined_variables)
 
     def without_definitions(self) -> DeviceSymbols:
-        """Return the symbols that matter to an image that is loaded alone."""
+        """Return the symbols that matter if an image is loaded alone."""
         return replace(self, defined=(), weak=(), kernels=(), prototypes=())
 
     @property
@@ -91,7 +91,7 @@ def defined_nowhere(images: Iterable[DeviceSymbols]) -> DeviceSymbols:
     """Return the symbols that no image of a link defines, although one of them needs the symbol.
 
     A linker refuses a missing variable, and a missing function that a kernel needs. It leaves out
-    code that no kernel reaches, and so accepts that code's missing symbols. If one weak definition
+    code that no kernel reaches. So missing symbols of such code do no harm. If one weak definition
     replaces another, the functions that a kernel needs are unknown.
     """
     known = tuple(images)

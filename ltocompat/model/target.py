@@ -58,8 +58,8 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
 
     Attributes:
         text: the versions as the user wrote them: ``550.54.15``, ``550``, ``>=550``.
-        values: all versions that the text can mean, oldest first: one, or several for a partial
-            version or a range.
+        values: all versions that the text can mean, oldest first. A partial version or a range has
+            several.
         quantifier: whether every value has to work (a range), or the target has one of them.
         source: its source: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
     """
@@ -148,11 +148,11 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         lto: True if links with LTO-IR for the target use ``-lto``.
         gpus: the GPUs; empty if none is known.
         sources: key -> the source of its value, for every known key.
-        by_files: True if the driver depends on the system of each file, since neither a driver nor
-            a system was given; ``driver`` is then the Linux driver.
+        by_files: True if neither a driver nor a system was given. Then the driver depends on the
+            system of each file, and ``driver`` is the Linux driver.
         windows_driver: the driver on Windows in that case; None if unknown.
         nodes: names of the machines that this target stands for, if a file of nodes gave it.
-        untold: the facts about these machines that the file lacks, so that they can't be checked.
+        untold: the facts about these machines that the file doesn't have; they can't be checked.
     """
 
     name: str

@@ -95,7 +95,7 @@ class Prose(Struct, frozen=True):
         condition: the condition of the finding.
         evidence: the bytes or facts that the rule uses.
         verdict: the verdict of the rule, or a sentence for each case.
-        messages: the exact error texts that users see, without the parts that vary.
+        messages: the exact error texts that users see, without variable parts.
         remedy: the fix.
         source: the document or measurement behind the rule.
     """

@@ -17,7 +17,7 @@ from ltocompat.model.records_v1.base import (
 
 
 class Entry(Record):
-    """A file that was written, or a place that was skipped.
+    """A written file, or a skipped place.
 
     Attributes:
         written: True if the file was written: path, what and note describe it. False if the place
@@ -45,7 +45,7 @@ class Summary(Record):
 
 
 class Extract(Document, tag="ltocompat/extract/v1"):
-    """The files that were written and the places that were skipped, in the order of the inputs."""
+    """The written files and the skipped places, in the order of the inputs."""
 
     entries: tuple[Entry, ...]
     summary: Summary

@@ -55,7 +55,7 @@ class Summary(Record):
 
 
 class Linkers(Document, tag="ltocompat/linkers/v1"):
-    """The linkers on this machine, or those that were installed or removed."""
+    """The linkers on this machine, or the installed or removed linkers."""
 
     linkers: tuple[Copy, ...]
     skipped: tuple[Skipped, ...]

@@ -36,7 +36,7 @@ class Lost(Record):
 
     Attributes:
         lost: Number of modules that had code for the architecture and have none now.
-        compiled: Number of modules whose SASS was removed, so that a driver compiles their PTX.
+        compiled: Number of modules that now have PTX instead of SASS; a driver compiles the PTX.
     """
 
 
@@ -60,7 +60,7 @@ class Artifact(Record):
         zero_size: Bytes that are now zero; in a compressed wheel or layer they take no space.
         stored_size: Size in bytes of all device code before the change.
         files: Number of files that were changed.
-        images: Number of images that stay in changed regions; each was compared by SHA-256.
+        images: Number of unchanged images in changed regions; their SHA-256 was compared.
         verdicts: Verdicts on the GPUs that were kept.
         zstd: Number of these images that were compressed with Zstandard before.
         more_zstd: Number of these images that slim compressed with Zstandard.
