@@ -82,7 +82,7 @@ def test_sentences() -> None:
         reason.sentence for c in CASES.values() for r in c.values() if (reason := explain(r["log"]))
     }
     assert "the input is PTX ISA 9.5, and this nvJitLink reads up to 8.0" in words
-    assert "no input defines absent; there may be more, since the log stops at the first" in words
+    assert "no input defines absent; there may be more: the log stops at the first name" in words
     assert "no input defines absent, missing" in words
     assert "the LTO-IR was made by a newer CUDA release than this nvJitLink" in words
     assert "two inputs define saxpy" in words

@@ -323,7 +323,7 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
             (image(ImageKind.LTOIR, "lto_75", "12.4"),),
             (
                 "nvlink 13.0.88 can't use this input: its headers show no newer version and no "
-                "other architecture, so it must be damaged"
+                "other architecture, so the input is damaged"
             ),
         ),
         (

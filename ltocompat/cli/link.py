@@ -38,8 +38,9 @@ def link(
 
     For example: ltocompat link a.ltoir b.ltoir --arch sm_90
 
-    Each linker links the inputs with link-time optimisation. If they have PTX or SASS, it also
-    links them without. This needs no GPU and no driver. Exit code 1: a link did not succeed.
+    Each linker links the inputs with link-time optimisation. If the inputs
+    have PTX or SASS, each linker also links them without this optimisation. No GPU and no
+    driver are needed. Exit code 1: a link did not succeed.
     """
     where = ImageChoice(kind=short.kind).filter()
     from ltocompat.commands import link as command

@@ -488,8 +488,8 @@ class SlimOptions(ReadOptions, frozen=True):
         policy: Keep code for the targets, require-gpus and require-archs of this policy file.
         ptx: Remove PTX that serves only future GPUs.
         pack: Compress code again with Zstandard: size, balance, or a level from 1 to 19.
-        to_zstd: With --pack, also compress LZ4 and uncompressed code, which older drivers then
-            can't read.
+        to_zstd: With --pack, also compress LZ4 and uncompressed code. Older drivers can't read
+            the new code.
         max_bytes: Remove code until the new file has at most this size: 95M.
         build: Build number in the names of the new wheels.
         in_place: Replace the files of a folder, such as an environment; the output folder gets the

@@ -70,8 +70,8 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
             ``require-archs`` is kept.
         ptx: also keep PTX that future GPUs can use.
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
-        to_zstd: with ``pack``, also compress LZ4 and uncompressed code, which older drivers then
-            can't read.
+        to_zstd: with ``pack``, also compress LZ4 and uncompressed code. Older drivers can't read
+            the new code.
         max_bytes: do only what this size requires, in this order: compress code, remove code that
             no GPU uses, remove second copies, remove PTX for which there is SASS.
         build: the build number of new wheels.

@@ -122,9 +122,7 @@ class ByteView:
     def read(self, offset: int, size: int) -> bytes:
         """Return exactly ``size`` bytes at ``offset``."""
         if offset < 0 or size < 0 or offset + size > self.size:
-            raise Malformed(
-                f"{size} bytes at {offset:#x} are outside of the {self.size} bytes there"
-            )
+            raise Malformed(f"{size} bytes at {offset:#x} are outside of its {self.size} bytes")
         data = self.source.pread(size, self.start + offset)
         while len(data) < size:
             more = self.source.pread(size - len(data), self.start + offset + len(data))
@@ -163,7 +161,7 @@ class ByteView:
         """Return a window inside this one."""
         if offset < 0 or size < 0 or offset + size > self.size:
             raise Malformed(
-                f"a window of {size} bytes at {offset:#x} is outside of the {self.size} bytes there"
+                f"a part of {size} bytes at {offset:#x} is outside of its {self.size} bytes"
             )
         view = ByteView.__new__(ByteView)  # whose bounds were checked
         view.source, view.start, view.size = self.source, self.start + offset, size

@@ -25,7 +25,7 @@ class SelectionFailure(enum.StrEnum):
     LTO_ONLY = "it has only LTO-IR, which the driver doesn't link"
     EMPTY = "it holds no image"
     FINAL = "its SASS for this GPU is not relocatable, so linkers refuse it"
-    GUARDED = "for this GPU, it has no kernels or empty ones; for other GPUs, its kernels do more"
+    GUARDED = "for this GPU, its kernels are missing or empty; for other GPUs, they do more"
     OTHER_KIND = "its only image for this GPU has a kind that ltocompat doesn't check"
 
 

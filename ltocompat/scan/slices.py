@@ -40,8 +40,8 @@ _SLICES, _SLICES_OF_EACH = 16, 8
 _STEP = 2 * MIB
 
 
-"""A module in the form that describers pass between processes."""
 P = TypeVar("P", bound=Module | Skipped | HostBinary | ImageLayer)
+"""A part of a file that stays as it is: only a ``StoredModule`` is described."""
 Span = tuple[int, int]
 """A range, from offset to offset in bytes."""
 

@@ -82,7 +82,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     ) -> None:
         if sys.platform != "linux":
             raise Missing(
-                f"trials run NVIDIA's code in confined processes of Linux, and this is "
+                f"trials run NVIDIA's code in confined Linux processes, but this system is "
                 f"{sys.platform}; use Linux, or check without a trial"
             )
         # Imported here: other systems lack modules that it needs.

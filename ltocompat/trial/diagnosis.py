@@ -46,7 +46,7 @@ def sharpened(reason: Reason, images: Iterable[Image], linker: Linker, target: S
             return Reason("other architecture", sentence)
     sentence = (
         f"{linker} can't use this input: its headers show no newer version and no other "
-        "architecture, so it must be damaged"
+        "architecture, so the input is damaged"
     )
     return Reason("damaged", sentence) if looked_at else reason
 

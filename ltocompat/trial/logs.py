@@ -74,7 +74,7 @@ def explain(log: str, linker: str = "nvJitLink") -> Reason | None:
         linker: the name of the linker that wrote it.
     """
     if names := unresolved(log):
-        more = "; there may be more, since the log stops at the first" * ("ptxas fatal" in log)
+        more = "; there may be more: the log stops at the first name" * ("ptxas fatal" in log)
         return Reason("unresolved", f"no input defines {', '.join(names)}{more}")
     for text in _texts():
         if found := re.search(text.pattern, log):

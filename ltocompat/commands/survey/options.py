@@ -38,7 +38,7 @@ class Choice(Struct, frozen=True):
     Attributes:
         releases: Number of newest releases of each project (default: 1).
         platforms: Only wheels for these platforms: manylinux*x86_64, win_amd64. Repeatable.
-        every_python: Survey the wheels for every Python, not only those for the newest.
+        every_python: Survey the wheels for every Python, not only for the newest Python.
     """
 
     releases: Annotated[int, Option(metavar="NUMBER", within=(1, 10**9), after="match")] = 1

@@ -178,7 +178,7 @@ def read_registration(host: ObjectReader) -> Registration:
     if lost:
         host.problems.append(
             f"{lost} of {len(found)} fatbin wrappers cannot be followed: their pointers have no "
-            "relocation that is known here"
+            "relocation of a known type"
         )
     return Registration(
         known=bool(wrappers) or not lost,

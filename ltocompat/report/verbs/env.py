@@ -81,8 +81,8 @@ def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Itera
         if not options.quiet:
             yield Paragraph((_in_a_line(found), ": ", *_how_many(record.problems, options)))
             facts = [*_facts(found)]
-            end, source = horizon.tables_end(), os.environ.get(FACTS_VARIABLE) or "ltocompat's own"
-            where = f"up to driver R{end.driver}, of {end.date}, {source}"
+            end, source = horizon.tables_end(), os.environ.get(FACTS_VARIABLE) or "built in"
+            where = f"up to driver R{end.driver} ({end.date}); {source}"
             facts.append(_Fact("facts", f"CUDA {end.cuda}", where))
             if record.sandbox is not None:
                 held = ", ".join(record.sandbox) or "none"
@@ -165,8 +165,8 @@ def _facts(found: Environment) -> Iterator[_Fact]:
     for folder in found.compat_folders:
         if not folder.in_front:
             path = folder.driver.real
-            listed = ", ".join(folder.listed_by) or "nothing leads there"
-            yield _Fact("cuda-compat", "not in front", f"{path} ({listed})", (path,))
+            listed = ", ".join(folder.listed_by) or "in no search path"
+            yield _Fact("cuda-compat", "not before the driver", f"{path} ({listed})", (path,))
     for text, source in _gpus(found):
         yield _Fact("GPU", text if found.gpus else "none", source)
     yield from _installed(found)
@@ -200,7 +200,7 @@ def _installed(found: Environment) -> Iterator[_Fact]:
 def _packages(what: str, folder: str, packages: Sequence[InstalledPackage]) -> _Fact:
     names = ", ".join(f"{package.name} {package.version}" for package in packages)
     where = f"{folder}: {names}" if names else folder
-    return _Fact(what, f"{len(packages)} of CUDA", where, (folder,))
+    return _Fact(what, count(len(packages), "CUDA package"), where, (folder,))
 
 
 def _kernel(driver: KernelDriver | None) -> str:
@@ -231,7 +231,7 @@ def _libraries(found: Environment) -> Iterator[_Fact]:
     for library, version, path in (*linkers, *compilers):
         picks = (p for p in found.picks if p.library == library and path in (p.path, p.real))
         ways = ", ".join(dict.fromkeys(f"{pick.way} ({pick.found_by})" for pick in picks))
-        where = f"{path} (picked by {ways or 'nothing'})"
+        where = f"{path} ({f'picked by {ways}' if ways else 'not picked'})"
         yield _Fact(_NAMES[library], version, where, (path,))
 
 

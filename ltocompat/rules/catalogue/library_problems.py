@@ -166,7 +166,7 @@ def not_brought(
     """
     for other in shipped.others:
         if any(posixpath.basename(path) == file for path in other.files):
-            text = f"and {other} has {{}}: it is found only if {other.name} is loaded first"
+            text = f"and {other} has {{}}: the loader finds it only if {other.name} is loaded first"
             return Verdict.OK, text, f", unless {other.name} is always installed"
     every = not_at_hand(shipped.package, shipped.others, shipped.budget)
     majors = "|".join(map(str, _majors(file, shipped))) or "none"
@@ -179,7 +179,7 @@ def not_brought(
     name = "torch" if beside_torch else unknown[0]
     requires = "" if name in unknown else f"write Requires-Dist: {name}, and "
     cure = (
-        f"; if every allowed {name} has this library, name that package with --with, or "
+        f"; if every allowed {name} has this library, name {name} with --with, or "
         f"{requires}provided-by = {{{name} = ['{stem_of(file)}*']}} in the policy"
     )
     # Unless others are of its CUDA by their names, what is linked with torch is of torch's CUDA.

@@ -122,7 +122,7 @@ def library_not_found(library: Library) -> Iterator[Problem]:
     # Packages bring most of their own libraries into the process themselves, CUDA's often not.
     own = not program and not first.asked.startswith(("libcu", "libnv", "libnccl"))
     if of_driver:
-        why = " (it comes with the driver, which containers get when they start)"
+        why = " (it comes with the driver; containers get the driver when they start)"
     else:
         why = "" if program else ", unless the program has loaded it before"
     yield Problem(

@@ -426,8 +426,8 @@ def library_written_twice(shipped: Shipped) -> Iterator[Problem]:
         if same:
             yield Problem(
                 Verdict.UNKNOWN,
-                f"{package} and {other} both install {truncate_list(same, 2)}: the one that is "
-                "installed last overwrites the other",
+                f"{package} and {other} both install {truncate_list(same, 2)}: the package "
+                "that is installed last overwrites the other",
                 evidence=same[0],
                 subject=f"files of {other.name}",
             )

@@ -46,7 +46,7 @@ from ltocompat.rules.rule import Problem
 from ltocompat.rules.selection import SelectionFailure
 
 _BY_ARCHS = "architectures in entry headers"
-_UPDATE = "update ltocompat, or load the code on such a GPU: no key of the target helps here"
+_UPDATE = "update ltocompat, or try to load the code on such a GPU; no key of the target helps"
 _WRITE_BODIES = "compile the kernels' bodies for this GPU, too: see the uses of __CUDA_ARCH__"
 
 

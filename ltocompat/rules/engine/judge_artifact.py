@@ -403,7 +403,7 @@ def note_of_variants(every: Sequence[VariantVerdict]) -> Finding:
     return finding_by_engine(
         VARIANT_DECIDES,
         Verdict.OK,
-        f"the verdict is for {name}, which fits best of {len(every)} variants; others: {others}",
+        f"the verdict is for {name}, the best of {len(every)} variants; others: {others}",
         headline=f"the verdict is for {name}; the other variants: {others}",
         subject=WHOLE_ARTIFACT,
     )

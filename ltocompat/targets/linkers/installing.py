@@ -282,5 +282,5 @@ def _check(requirement: str, what: str, found: str, expected: str) -> None:
     if found != expected:
         raise LtocompatError(
             f"{what} of {requirement} has the SHA-256 {found}, not the {expected} of the "
-            "release; nothing of it was kept; check its index or mirror"
+            "release; the file was not kept; check its index or mirror"
         )

@@ -86,8 +86,8 @@ def user_driver(
     text = answers.libcuda and machine.real(answers.libcuda)
     if text and text != found.real and not text.startswith(WSL):
         problems.append(
-            f"a child process loaded {text}, not {found.path} as the loader's rules say; look at "
-            "LD_DEBUG=libs"
+            f"a child process loaded {text}, not {found.path} as the loader's rules say; run a "
+            "program with LD_DEBUG=libs to see why"
         )
     cuda, by = answers.cuda, found.found_by
     return describe(machine, found.path, by, kernel=kernel, cuda=cuda, problems=problems)
