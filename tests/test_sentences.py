@@ -161,6 +161,29 @@ def pages() -> Iterator[Path]:
         yield from sorted((REPOSITORY / folder).glob("*.md"))
 
 
+# A heading, an item, a row or a quotation begins a paragraph, and a cell of a row is one.
+PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#|>]|\d+\.) )|\s\|\s")
+STOPPED = re.compile(r"(?<=[.!?])\s+|(?<=[.!?:]\*\*)\s+|(?<=:)\s+(?=[A-Z`\[{])")
+
+
+def page_sentences(page: Path) -> Iterator[str]:
+    """Yield a page's sentences; code, a list of code, and the text of a link count as a word."""
+    text = re.sub(r"```.*?```|^    .*$", "\n\n", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", "Code", text)
+    text = re.sub(r"Code(?:,\s+Code)+", "Code", text)
+    for paragraph in PARAGRAPH.split(text):
+        yield from STOPPED.split(" ".join(paragraph.split()))
+
+
+def test_pages_have_short_sentences() -> None:
+    """Readers went back in longer ones: a list or a second sentence has the rest."""
+    listed = [*pages(), *sorted((REPOSITORY / ".github").glob("*.md"))]
+    found = [sentence for page in listed for sentence in page_sentences(page)]
+    assert len(found) > 1800
+    words = [re.findall(r"\S*\w\S*", sentence) for sentence in found]
+    assert [" ".join(sentence) for sentence in words if len(sentence) > 22] == []
+
+
 def clumsy(text: str) -> list[str]:
     return [
         f"{text[max(0, found.start() - 40) : found.end() + 20]}: write {better}"

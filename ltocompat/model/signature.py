@@ -37,8 +37,8 @@ class ImageSignature(Struct, frozen=True):
         ltoir: versions of LTO-IR.
         generation: generation of a cubin, 1 or 2.
         relocatable: True if it needs a device link first; None if unknown.
-        prelinked: the number of the image's object among the device-linked objects of the module,
-            from 1. 0 if the image lies in no section for such objects.
+        prelinked: the number of the image's object, from 1, among the device-linked objects of the
+            module. Zero if the image lies in no section for such objects.
         compression: how it is stored.
         scrambled: True for LTO-IR whose payload only nvJitLink reads.
         concatenated: True if its entry has several images.

@@ -98,14 +98,14 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
     Attributes:
         rule: The ID of the rule.
         reason: Why the finding does no harm, for readers of the policy.
-        path: Pattern of the artifact, or of a file in the artifact: a name, a path, or a location
+        path: Pattern of the artifact, or of a file in it. Write a name, a path, or a location
             without versions, such as "libx-cu12::pkg/libaxpy.so".
         verdict: The worst verdict that the table accepts; a worse verdict still fails the audit.
         target: Pattern of the target's name.
         gpu: The GPUs; [] for findings that name no GPU.
         about: Pattern of the subject of the finding, as in a baseline.
         route: The route of the modules: load or link; "" if each module can use only one route.
-        modules: The largest number of affected modules in one file, for one GPU and target; 0 for
+        modules: The largest number of affected modules in one file, for one GPU and target. 0 for
             findings about an artifact as a whole.
         asks: The highest required versions that the table accepts. If the code requires a newer
             version, the finding fails the audit.
@@ -159,20 +159,20 @@ class AuditTable(_Table, frozen=True, kw_only=True):
             or PTX or LTO-IR that works on the GPU.
         require_archs: Images that every artifact must contain: sm_80 is SASS for exactly this
             architecture, compute_90 is PTX, lto_90 is LTO-IR. You can also write the list of
-            PyTorch (8.0;9.0+PTX), the list of CMake (80-real;90; a bare number is SASS and PTX), or
-            nvcc's -gencode options. hopper means SASS for all Hopper GPUs. To require a GPU, use
-            require-gpus.
+            PyTorch (8.0;9.0+PTX), the list of CMake (80-real;90), or nvcc's -gencode options. In
+            CMake's list, a bare number is SASS and PTX. hopper means SASS for all Hopper GPUs. To
+            require a GPU, use require-gpus.
         least_driver: The driver on which everything must load; a branch means its first release.
-        max_bytes: The maximum size of a released file: a number of bytes, or a number with kB, MB,
-            GB, MiB or GiB.
+        max_bytes: The maximum size of a released file, in bytes or with a unit: kB, MB, GB, MiB or
+            GiB.
         max_member_bytes: The maximum unpacked size of a file in a wheel or another zip.
         coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
             has the most kernels (IMG-04). Without this key, missing kernels are only a warning,
             which fails the audit with --strict.
         fail_on: The mildest verdict that fails the audit; --fail-on overrides it.
-        trial_link: true tries the nvJitLinks that the targets name; a list such as ["13.3"] tries
-            only these; "auto" tries the installed nvJitLinks, and only for unknown verdicts.
-        trial_load: Also load the modules on the GPUs of the machine that runs the audit; the report
+        trial_link: true tries the nvJitLinks that the targets name. A list such as ["13.3"] tries
+            only these. "auto" tries the installed nvJitLinks, and only for unknown verdicts.
+        trial_load: Also load the modules on the GPUs of the machine that runs the audit. The report
             lists this machine as one more target.
         no_device_code: The result of an audit that finds no device code: pass, or undecided (exit
             code 3).

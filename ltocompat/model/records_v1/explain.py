@@ -35,8 +35,8 @@ class Rule(Record):
             the same message.
         fix: The fix for that cause.
         check: A command that shows the cause.
-        values: Names and versions that the rule's message found in the given text, and facts about
-            them, such as the driver for a CUDA release.
+        values: Names and versions in the given text, and facts about them. For a CUDA release in
+            the text, such a fact is its minimum driver.
         here: The machine, if --here was given; else null.
         also: Further rules with the same message, or about the topic.
         at_fault: The given files, or places in them, that cause the error.
