@@ -93,7 +93,7 @@ class ModuleGroup(Struct):
 
     @property
     def loose(self) -> bool:
-        """Return whether it is bare PTX or cubins, of which the package's programs select some."""
+        """Return whether the group is bare PTX or cubins; the package's programs select some."""
         unclaimed = self.signature.registered is None and not self.signature.needs_device_link
         bare = all(
             image.kind in (ImageKind.PTX, ImageKind.SASS) and not image.in_fatbin
@@ -110,7 +110,7 @@ class ArtifactSummary(Struct):
         groups: its modules.
         skipped: places that were not read, the first of them.
         skipped_count: number of all skipped places.
-        hosts: host files that contain them and that have requirements on a linker or loader.
+        hosts: host files that contain these modules and have requirements on a linker or loader.
         apart: True if each group, and so each finding, has modules of only one innermost file.
         single_link: True if all linkable inputs go into one link.
         link_trials: the answers of linkers to that link.
@@ -167,9 +167,9 @@ class ArtifactSummary(Struct):
 
 
 def own_linker(summary: ArtifactSummary) -> VersionSet[Release] | None:
-    """Return the nvJitLink inside an artifact, if the artifact needs no other one.
+    """Return the nvJitLink inside an artifact, if the artifact needs no other nvJitLink.
 
-    That copy links the artifact's fragments, whatever is installed on the target.
+    That copy links the artifact's fragments; the target's nvJitLink doesn't matter.
     """
     libraries = (library for host in summary.hosts for library in host.libraries)
     copies = [library for library in libraries if library.name == "libnvJitLink"]
@@ -187,7 +187,7 @@ def only_variant(
     Args:
         summary: the artifact.
         variant: the variant.
-        common: True: with the files that belong to no variant; else the variant by itself.
+        common: True to include the files that belong to no variant; False for the variant alone.
     """
 
     def used(place: Location) -> bool:

@@ -128,7 +128,7 @@ class LibraryPick(Struct, frozen=True):
     Attributes:
         library: ``nvJitLink``, ``nvrtc`` or ``nvvm``.
         way: ``ld.so`` (dlopen by soname) or ``cuda-pathfinder``.
-        asked: the soname; for cuda-pathfinder, the one that it chose.
+        asked: the soname; for cuda-pathfinder, the soname that cuda-pathfinder chose.
         path: the path that it finds; None for nothing.
         real: the file itself, after all links are followed.
         found_by: the search rule: ``LD_LIBRARY_PATH``, ``site-packages``, or why nothing is found.

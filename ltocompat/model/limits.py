@@ -116,7 +116,7 @@ class Recent(Struct):
 
     @property
     def much(self) -> bool:
-        """Return whether they have to be used before more of them are kept."""
+        """Return whether the kept images have to be used before more images are kept."""
         return self._size >= _MUCH
 
     def get(self, file: object, start: int) -> bytes | None:
@@ -132,7 +132,7 @@ class Recent(Struct):
             self._size += len(data)
 
     def forget(self) -> None:
-        """Drop all of them, and the files that they lie in."""
+        """Drop all kept images and their files."""
         self._images.clear()
         self._size = 0
 
@@ -167,7 +167,7 @@ class Budget(Struct):
     def check_half(self, begun: float) -> None:
         """Raise ``LimitExceeded`` once half of the time that was left at ``begun`` is used up.
 
-        The other half is for the things that were found until then.
+        The other half is for reading the things that the search found.
 
         Args:
             begun: begin of the search, on the monotonic clock, seconds.
@@ -180,13 +180,13 @@ class Budget(Struct):
         return LimitExceeded("seconds", f"{text}; raise Limits.seconds to read on")
 
     def check(self, limit: str, size: int, sentence: str) -> None:
-        """Raise ``LimitExceeded`` with a sentence when a size is over the limit of a name."""
+        """Raise ``LimitExceeded`` with a sentence when a size exceeds the named limit."""
         most = getattr(self.limits, limit)
         if size > most:
             raise LimitExceeded(limit, sentence.format(size=size, most=most))
 
     def timed(self, values: Iterable[T], *, slow: bool = False) -> Iterator[T]:
-        """Yield the values and check the time now and then; before each value if ``slow``.
+        """Yield the values and check the time now and then. If ``slow``, check before each value.
 
         Raises:
             LimitExceeded: the time for this file is used up.

@@ -99,7 +99,7 @@ class RouteFloor(Struct, frozen=True):
         doubts: the rules that make the verdict ``undocumented`` or worse even with these versions.
         last_driver: the newest driver branch that works, ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
-        or_older: True if the tables begin with ``driver``, so that an older one may work.
+        or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
     """
 
     route: Route | None
@@ -140,11 +140,11 @@ class Service(Tabular, frozen=True):
         nvjitlink: the minimum nvJitLink that links for it; None if nothing is linked, or none is
             known.
         routes: the minimum versions by route; ``driver`` and ``nvjitlink`` satisfy all routes.
-        hardly: True if few modules have code for it, compared with another GPU; ``check`` then
-            warns.
+        hardly: True if far fewer modules have code for this GPU than for another GPU; ``check``
+            then warns.
         last_driver: the newest driver branch that works, ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
-        or_older: True if the tables begin with ``driver``, so that an older one may work.
+        or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
     """
 
     row_columns: ClassVar[str] = (

@@ -45,13 +45,13 @@ class ImageSignature(Struct, frozen=True):
         in_fatbin: True if it has an entry header; False for a bare image.
         debug: True if it has device debug information; None if unknown.
         has_kernels: None if not requested or unreadable; False if each kernel only returns.
-        empty_kernels: True if it has kernels and each only returns.
-        symbols: its undefined symbols and, in a link of several files, also its definitions; None
-            if not requested or unreadable.
+        empty_kernels: True if the image has kernels and each kernel only returns.
+        symbols: the image's undefined symbols; in a link of several files, also its definitions.
+            None if not requested or unreadable.
         options: compiler options stored with LTO-IR; None if none are.
         lacks_options: True for PTX or LTO-IR whose entry has no place for options.
-        lists_family: True for SASS whose entry lists others of its family; None if the entry
-            has no place for them.
+        lists_family: True for SASS whose entry lists other architectures of the family. None if the
+            entry has no place for them.
         entry_arch: the architecture in its entry header, if it differs from ``arch``; else None.
         flaws: faults of a PTX text in a separate file.
         problem: a contradiction in its bytes, or why they can't be read; else None.
@@ -102,8 +102,8 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         behind_first: True if it lies there after the first region, where no linker looks.
         shipped_major: the major of the nvJitLink with which NVIDIA ships the CUDA library that
             contains it.
-        guarded: True if one image has no kernels, or kernels that only return, while kernels of
-            another do more.
+        guarded: True if one image has no kernels, or only kernels that return at once, although
+            kernels of another image do more.
         uneven: True if its images may have different kernels.
     """
 

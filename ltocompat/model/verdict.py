@@ -302,7 +302,7 @@ class VariantVerdict(Struct, frozen=True):
         verdict: the verdict on it together with the files that belong to no variant.
         rules: rules that make the verdict worse than ``jit``.
         serves: True if it has code for the GPU, or if no variant has.
-        decides: True if it fits best, so that its verdict is the artifact's.
+        decides: True if this variant fits best; the artifact then has its verdict.
     """
 
     name: str

@@ -198,7 +198,7 @@ class Weight(Struct, frozen=True):
         libraries: the libraries, the largest first.
         savings: the savings, the largest first; no byte counts twice.
         slim_saved: bytes that ``slim`` would remove if it kept only the given GPUs. None without
-            given GPUs, and for files that ``slim`` does not write.
+            given GPUs. Also None if ``slim`` does not write this kind of file.
         kernels: the kernels, the largest first; empty if not requested.
         kernels_left_out: number of other kernels: too many names, or unreadable cubins.
         unsized: number of images of unknown length, which are not counted in bytes.

@@ -90,7 +90,7 @@ class Artifact(Record):
         stored_size: Size in bytes of all device code: the sum of archs and overhead_size.
         overhead_size: Size in bytes of fatbin headers and padding.
         saved: Sum of all savings.
-        slim_saved: Bytes that slim would remove with the same --keep-gpu; null without --keep-gpu,
+        slim_saved: Bytes that slim would remove with the same --keep-gpu. Null without --keep-gpu,
             or if slim does not write this kind of file.
         kernels: The kernels; empty unless requested.
         unsized_images: Number of images of unknown length, which are not counted in bytes.
