@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from rule_cases import spares, strikes
-from rules import asked, compat, driver, image, judged, loading, noted, sample
+from rules import asked, compat, driver, gpu, image, judged, loading, noted, sample
 
-from ltocompat.model.image import Compression, ImageKind
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.model.image import Compression, CudaLibrary, HostBinary, ImageKind
+from ltocompat.model.location import Location
+from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.engine.engine import Engine
+from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.rule import CompatUse
 
 OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
@@ -69,6 +77,52 @@ def test_drv_01_code_older_than_the_tables_runs_where_their_oldest_does(
 @spares("DRV-01")
 def test_drv_01_asks_nothing_where_the_writer_is_not_known() -> None:
     assert not asked("DRV-01", loading(image(ImageKind.SASS, "sm_80"), on="sm_80"))
+
+
+_LEAST = {10: "450.51.05", 11: "450.51.05", 12: "525.60.13", 13: "580.65.06"}
+
+
+@given(
+    majors=st.lists(st.sampled_from([10, 11, 12, 13]), max_size=3),
+    how=st.sampled_from(["needed", "opened"]),
+    kernels=st.sampled_from([False, True, None]),
+    modules=st.integers(0, 2),
+    version=st.sampled_from([None, *_LEAST.values(), "470.82.01", "570.26"]),
+)
+@strikes("DRV-01")
+@spares("DRV-01")
+@settings(max_examples=300, deadline=None)
+def test_drv_01_the_runtime_speaks_for_files_without_kernels(
+    majors: list[int], how: str, *, kernels: bool | None, modules: int, version: str | None
+) -> None:
+    """Each call of a runtime of CUDA 12 fails on R450, whichever code is in the file."""
+    images = (image(ImageKind.SASS, "sm_52", has_kernels=kernels),)
+    hosts = [
+        HostBinary(
+            place=Location(f"lib{at}.so"),
+            format="ELF",
+            machine="x86-64",
+            type="shared library",
+            libraries=(CudaLibrary("libcudart", how, f"libcudart.so.{major}.0", None, "name"),),
+        )
+        for at, major in enumerate(majors)
+    ]
+    modules_of = [
+        ModuleGroup(ModuleSignature(images, registered=True), {}, modules, Location("x.so"))
+        for _ in range(min(modules, 1))
+    ]
+    summary = ArtifactSummary("x.so", modules_of, hosts=hosts)
+    judge = ArtifactJudge(summary, Engine())
+    part = version and VersionSet(version, (driver(version),), Quantifier.ALL, "given")
+    (result,) = judge.results(Target(name="t", gpus=(gpu("sm_52"),), driver=part or None))
+    told = [finding for finding in result.findings if finding.rule == "DRV-01"]
+    asks = bool(majors and modules) and how == "needed" and kernels is False
+    too_old = version is not None and driver(version) < driver(_LEAST[min(majors, default=10)])
+    assert bool(told) is (asks and too_old)
+    assert all(finding.verdict is FAIL for finding in told)
+    assert (result.verdict is FAIL) is bool(told)
+    if kernels is False:
+        assert ("load" in result.not_judged) is (asks and version is None)
 
 
 @pytest.mark.parametrize(

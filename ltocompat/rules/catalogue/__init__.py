@@ -21,7 +21,7 @@ _LOOK_AT = {
     "Subject": "driver ptx sass ltoir fatbin cuda_compat device_link image",
     "ImageSignature": "ptx sass ltoir fatbin device_link",
     "Link": "ltoir device_link",
-    "HostBinary": "ptx nvjitlink_loading device_link",
+    "HostBinary": "driver ptx nvjitlink_loading device_link",
     "Environment": "driver ptx ltoir cuda_compat nvjitlink_loading device_link machine",
     "Library": "nvjitlink_loading",
     "ArtifactSummary": "ptx sass ltoir image",

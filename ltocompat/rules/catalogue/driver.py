@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import floor as named_floor
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.constraints import (
@@ -48,6 +48,18 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
             f"driver. Or build with CUDA {cuda.major - 1}",
             evidence=makers.evidence(image),
         )
+
+
+@rule("DRV-01")
+def driver_below_runtime(host: HostBinary) -> Iterator[Requirement]:
+    """The CUDA runtime that the loader loads with a file refuses older drivers at each call.
+
+    The engine asks it only of artifacts without kernels: those of others name their own floor.
+    """
+    from ltocompat.rules import linker_imports  # late
+
+    for major in linker_imports.runtime_majors(host)[:1]:
+        yield Requirement(driver_of_major(major), f"the CUDA runtime {major}", evidence="DT_NEEDED")
 
 
 @rule("DRV-02")

@@ -181,8 +181,8 @@ def required(
     groups = [_settled(group) for group in summary.groups]
     settled = replace(summary, groups=groups)
     tally = _Tally()
-    for host in summary.hosts:
-        for requirement in engine.requirements_of_host(host):
+    for host, requirements in engine.host_needs(summary).items():
+        for requirement in requirements:
             tally.add_host(requirement, host)
     asks_linker = bool(tally.linkers) and own_linker(summary) is None
     checked = Checked(settled, engine)

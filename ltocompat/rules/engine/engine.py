@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from itertools import chain
 from operator import attrgetter
 
 from msgspec import Struct
 
 from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.image import HostBinary
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Finding
 from ltocompat.rules.catalogue import requirements_of_host
+from ltocompat.rules.constraints import driver_of_major
 from ltocompat.rules.engine import picked_code
 from ltocompat.rules.engine.arch_parts import archs_of, stem
 from ltocompat.rules.engine.evaluate import Ruling, evaluate, values_of
@@ -59,6 +63,26 @@ class Engine:
         """
         seen = None if linker is None else self._seen_by(linker, signature)
         return self._linked_code(signature, aim, seen, offline=offline)
+
+    def host_needs(self, whole: ArtifactSummary) -> dict[HostBinary, tuple[Requirement, ...]]:
+        """Collect the requirements of each host file of an artifact.
+
+        A CUDA runtime asks for a driver only if no module has kernels. Of several runtimes, the
+        oldest asks: a package may have files for several releases of PyTorch.
+        """
+        if not whole.hosts:
+            return {}
+        from ltocompat.rules import linker_imports  # late
+        from ltocompat.rules.builtin_rules import RUNTIME_OF_FILE  # late
+
+        images = (image for group in whole.groups for image in group.signature.images)
+        asks = bool(whole.groups) and all(image.has_kernels is False for image in images)
+        majors = chain.from_iterable(map(linker_imports.runtime_majors, whole.hosts))
+        runtime = driver_of_major(min(majors, default=0)) if asks else None
+        return {
+            host: tuple(r for r in asked if r.rule != RUNTIME_OF_FILE or r.constraint == runtime)
+            for host, asked in ((host, self.requirements_of_host(host)) for host in whole.hosts)
+        }
 
     def finding_of(self, ruling: Ruling) -> Finding:
         """Return the finding for a ruling with a message; the fold counts its modules."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.verdict import Coverage, Extent, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
+from ltocompat.rules.builtin_rules import RUNTIME_OF_FILE
 from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.engine import Case
@@ -24,7 +25,7 @@ from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes
-from ltocompat.rules.rule import Component
+from ltocompat.rules.rule import Component, Requirement
 
 HALVES = ("load", "link")
 
@@ -98,24 +99,18 @@ def folded(
 
 def _judged_hosts(case: Case, summary: ArtifactSummary) -> list[tuple[HostBinary, ModuleVerdict]]:
     """The host files that need something of the target, each with the verdict on its needs."""
-    return [
-        (host, needs)
-        for host in summary.hosts
-        if (needs := _judge_host(case, host)) and not _links_nothing(host, needs, summary)
-    ]
+    needs = case.engine.host_needs(summary).items()
+    return [(host, _host_part(case, asked, _idle(host, summary))) for host, asked in needs if asked]
 
 
-def _judge_host(case: Case, host: HostBinary) -> ModuleVerdict | None:
-    """The verdict on a host file on a target; None if no rule speaks of it."""
-    requirements = case.engine.requirements_of_host(host)
-    if not requirements:
-        return None
+def _host_part(case: Case, asks: Iterable[Requirement], idle: Iterable[Component]) -> ModuleVerdict:
+    """The verdict on a host file, which doesn't use the ``idle`` parts of the target."""
     linker = case.target.nvjitlink.value if case.target.nvjitlink else None
-    rulings = case.rulings(requirements, linker)
+    rulings = case.rulings(asks, linker)
     unanswered = (each.requirement.component for each in rulings if each.verdict is None)
     # NVRTC's builtins are neither half.
-    open_ = [component for component in unanswered if component is not Component.NVRTC]
-    held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in requirements)
+    open_ = [component for component in unanswered if component not in (Component.NVRTC, *idle)]
+    held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in asks)
     return ModuleVerdict(
         worst(each.verdict for each in rulings if each.verdict is not None and _is_verdict(each)),
         "host",
@@ -130,21 +125,18 @@ def _is_verdict(ruling: Ruling) -> bool:
 
     A driver that would take PTX text is no verdict either: nothing else of the text is checked.
     """
-    mild = ruling.requirement.component in (Component.NONE, Component.DRIVER)
+    asked = ruling.requirement
+    mild = asked.component in (Component.NONE, Component.DRIVER) and asked.rule != RUNTIME_OF_FILE
     return ruling.verdict is not Verdict.OK or not mild
 
 
-def _links_nothing(host: HostBinary, judged: ModuleVerdict, summary: ArtifactSummary) -> bool:
-    """Return whether a host file loads nvJitLink and calls nothing in it, with nothing to link."""
-    open_ = judged.verdict is Verdict.NOT_FOR_GPU and judged.not_judged == {"link"}
-    if judged.findings or not open_:
-        return False
+def _idle(host: HostBinary, summary: ArtifactSummary) -> tuple[Component, ...]:
+    """The linker, if a host file loads nvJitLink and calls nothing in it, with nothing to link."""
     calls = bool(host.nvjitlink_imports) or any(
         library.name == "libnvJitLink" and library.how != "needed" for library in host.libraries
     )
-    return not calls and not any(
-        Route.LINK in possible_routes(group.signature) for group in summary.groups
-    )
+    links = calls or any(Route.LINK in possible_routes(group.signature) for group in summary.groups)
+    return () if links else (Component.LINKER,)
 
 
 def _nothing_judged(

@@ -64,7 +64,7 @@ class TargetClasses:
         self._uneven = any(each.uneven for each in signatures)
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
         self._own = own_linker(summary)
-        self._of_hosts = tuple(chain.from_iterable(map(engine.requirements_of_host, summary.hosts)))
+        self._of_hosts = tuple(chain.from_iterable(engine.host_needs(summary).values()))
         self._picked: dict[tuple[str, LinkerTraits | None], _Picked] = {}
         self._classes: dict[Hashable, int] = {}
         self._answers: dict[Hashable, int] = {}
