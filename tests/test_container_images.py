@@ -197,7 +197,7 @@ def test_a_part_of_an_image_that_is_there_twice_is_said_where_they_differ(tmp_pa
     for number, same in enumerate(others):
         image = tar_of(*files, *((name, each) for each in same))
         found = reasons(written(tmp_path, image, "x.tar"))
-        twice = [reason for reason in found if "twice" in reason]
+        twice = [reason for reason in found if "two versions of this part" in reason]
         assert len(twice) == (0, 0, 1, 2)[number]
 
 

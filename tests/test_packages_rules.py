@@ -90,8 +90,8 @@ def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: by
     assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
     low = only(problems, "NJL-06")
     assert low.message == (
-        "the metadata allow nvidia-nvjitlink 13.0, but LTO-IR made by 13.5 is inside, so "
-        "13.5 or newer is needed"
+        "the metadata allow nvidia-nvjitlink 13.0, but the package has LTO-IR made by 13.5, "
+        "so 13.5 or newer is needed"
     )
     assert low.remedy == f"write Requires-Dist: {RIGHT}"
     assert low.evidence == "Requires-Dist: nvidia-nvjitlink"
@@ -121,8 +121,8 @@ def test_where_several_compilers_are_possible_a_trial_decides(
     assert told(problems) == {"NJL-06": UNKNOWN}
     right = "nvidia-nvjitlink>=13.2,<14"
     assert problems[0].message == (
-        "the metadata allow nvidia-nvjitlink 13.1, but LTO-IR made by 13.1 or 13.2 is "
-        "inside, so 13.2 may be needed; a trial link decides"
+        "the metadata allow nvidia-nvjitlink 13.1, but the package has LTO-IR made by 13.1 or "
+        "13.2, so 13.2 may be needed; a trial link decides"
     )
     assert problems[0].remedy == (
         f"write Requires-Dist: {right}, unless a trial link shows that 13.1 is enough"

@@ -255,7 +255,7 @@ def _ltoir_of(shipped: Shipped) -> str:
     subjects = [asked.subject for asked in shipped.required.asked if asked.names_compiler]
     if not subjects:
         return ""
-    return f"{subjects[0] if len(subjects) == 1 else 'LTO-IR'} is inside"
+    return f"the package has {subjects[0] if len(subjects) == 1 else 'LTO-IR'}"
 
 
 def _own_files(shipped: Shipped, library: str) -> Iterator[str]:
@@ -276,7 +276,7 @@ def _asked(
 
 def _says(named: list[tuple[HostBinary, str]], strength: Strength) -> str:
     if not named:
-        return "LTO-IR is inside"
+        return "the package has LTO-IR"
     host, file = named[0]
     does = "needs" if strength is Strength.LOADED else "opens"
     return f"{linker_imports.short(host.place.innermost)} {does} {file}"

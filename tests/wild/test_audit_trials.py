@@ -91,7 +91,7 @@ def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
     said = capsys.readouterr().out
     assert said.startswith(
         "audit undecided: 1 finding needs a trial link: the metadata allow nvidia-nvjitlink 13.3, "
-        "but LTO-IR made by 13.3, 13.4 or 13.5 is inside; "
+        "but the package has LTO-IR made by 13.3, 13.4 or 13.5; "
     )
     assert "\nwhat to do: let the linker decide: add --trial-link\n" in said
     assert run(["audit", wheel, "--trial-link"]) == 0

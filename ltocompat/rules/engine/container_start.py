@@ -118,7 +118,7 @@ def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
     if not machine or machine == target.system.machine or "os" not in dict(target.sources):
         return None
     message = f"the image is for {platform}, and the target is {target.system.machine}: none of "
-    message += "its programs starts (exec format error)"
+    message += "the image's programs starts (exec format error)"
     return finding_by_engine(
         CONTAINER_REFUSED,
         Verdict.OK if result.path.endswith(f":{platform}") else Verdict.FAIL,
