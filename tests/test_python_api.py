@@ -77,7 +77,7 @@ WRONG = [5, 12.9, None, b"abc", ["x"], object()]
     "ask",
     [
         lambda value: ltocompat.check(FATBIN, [value]),
-        lambda value: ltocompat.check(FATBIN, H100, route=value or 0),
+        lambda value: ltocompat.check(FATBIN, H100, route=value or 0),  # type: ignore[arg-type]
         lambda value: ltocompat.audit(FATBIN, targets=[value]),
         lambda value: ltocompat.matrix(FATBIN, targets=[value]),
         lambda value: ltocompat.Evaluator([value]),
@@ -109,8 +109,9 @@ def test_a_target_may_be_the_path_of_a_file(tmp_path: Path) -> None:
 
 def test_a_pattern_that_matches_nothing_is_not_the_environment() -> None:
     """``glob`` gives an empty list; only a call without paths checks the environment."""
-    for none in ([], (), iter(())):
+    empty: list[Any] = [[], (), iter(())]
+    for paths in empty:
         with pytest.raises(ltocompat.UsageError, match="no path is named"):
-            ltocompat.check(none, H100)
+            ltocompat.check(paths, H100)
     with pytest.raises(ltocompat.UsageError, match=r"list is neither .*; unpack it: \*paths"):
         list(ltocompat.inspect(["x.so"]))  # type: ignore[arg-type]
