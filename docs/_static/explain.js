@@ -19,7 +19,7 @@ function regex(source, flags = "") {
   const key = `${flags}/${source}`;
   if (!regexes.has(key)) {
     const inline = source.startsWith("(?i)");
-    regexes.set(key, new RegExp(inline ? source.slice(4) : source, inline ? `${flags}i` : flags));
+    regexes.set(key, new RegExp(inline ? source.slice(4) : source, inline && !flags.includes("i") ? `${flags}i` : flags));
   }
   return regexes.get(key);
 }
