@@ -66,7 +66,7 @@ def test_a_trial_says_that_it_needs_linux(
     platform: str, pool: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    with pytest.raises(Missing, match=f"this is {platform}; use Linux"):
+    with pytest.raises(Missing, match=f"this system is {platform}; use Linux"):
         pool()
 
 

@@ -461,7 +461,7 @@ def test_sentences_say_what_they_mean(case: str, tmp_path: Path, capsys: Capture
     if case == "torch":
         members = {"x/x.so": library(tmp_path, needs=["libcusparse.so.12"])}
         text = checked(capsys, wheel(tmp_path, members, ["torch"]))[2]
-        told = "x.so needs libcusparse.so.12, and it has to come with torch: with a"
+        told = "x.so needs libcusparse.so.12, and it has to come with torch: if a release"
         assert told in text
     elif case == "a part of the modules":
         text = checked(capsys, host(tmp_path / "x.so", [sass(80)], [sass(90, b"daxpy")]))[2]
