@@ -72,7 +72,7 @@ def test_other_verbs_write_theirs_and_no_more(verb: str, folder: Path, capsys: C
     valid_json((folder / "x.json").read_text("utf-8"))
     assert run([*OTHER_VERBS[verb], "--format", "sarif"]) == 2
     (message,) = " ".join(capsys.readouterr().err.split()).splitlines()
-    assert "is for findings, which check and matrix --deploy-target report; " in message
+    assert "is for findings, which check and matrix --deploy-target have; " in message
     assert message.endswith(f"give one of: {', '.join(formats)}")
 
 

@@ -247,7 +247,7 @@ def _request(text: str, formats: Sequence[str]) -> FormatRequest:
     if mark and not file:
         raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or only {name}")
     if name in FINDING_FORMATS and name not in formats:
-        valid = f"check and matrix --deploy-target report; give one of: {', '.join(formats)}"
+        valid = f"check and matrix --deploy-target have; give one of: {', '.join(formats)}"
         raise UsageError(f"--format {name!r} is for findings, which {valid}")
     return FormatRequest(choose("--format", name, formats), file or None)
 

@@ -80,7 +80,7 @@ class ModuleGroup(Struct):
     by_image: list[tuple[frozenset[str], ...]] = field(default_factory=list)
 
     def part(self, wanted: Sequence[bool]) -> ModuleGroup:
-        """Return the wanted modules by place."""
+        """Return the group of those modules that are wanted, a flag for each place."""
         lists = (self.places, self.kernels, self.by_image)
         places, kernels, by_image = (list(compress(each, wanted)) for each in lists)
         part = replace(self, count=len(places), example=places[0])

@@ -85,7 +85,7 @@ class UserDriver(Struct, frozen=True):
 
     @property
     def is_compat(self) -> bool:
-        """Return whether it is a cuda-compat copy in front of the kernel driver's own."""
+        """Return whether it is cuda-compat's, which the loader finds before the driver's."""
         return bool(self.compat)
 
     @property

@@ -15,7 +15,7 @@ AUTO = "auto"
 
 
 class TrialOutcome(Struct, frozen=True):
-    """The answer of a linker or a driver to one module by itself, for a GPU.
+    """The result of linking or loading one module alone for one GPU.
 
     Attributes:
         who: the tool that answered: ``nvJitLink 13.3.33``, ``CUDA 13.0 driver``.

@@ -37,7 +37,7 @@ _SPEAK_OF = {
     "ltoir": {ImageKind.LTOIR},
     "device_link": {ImageKind.LTOIR},
 }
-"""Families that say nothing of what is loaded unless an image of such a kind is there."""
+"""Families whose rules judge loaded code only if it has an image of one of these kinds."""
 
 
 @functools.cache
