@@ -77,7 +77,7 @@ PUBLISHED = [
     (r'set_runtime_version!\(v"(\d{1,2}\.\d)"', at_least("10.2")),
     (r"/usr/local/cuda-(\d{1,2}\.\d)\b", {*RELEASES, "5.5", "6.0", "6.5"}),
     (
-        r"whl/cu(\d{2,3})\b",
+        r"(?<!flashinfer\.ai/)whl/cu(\d{2,3})\b",  # an index of its own, for other releases
         {"102", "110", *(f"{row.major}{row.minor}" for row in pytorch_indexes())},
     ),
     (r"-c conda-forge gxx=(\d{1,2})\b", {f"{gcc}" for gcc in range(8, 16)}),
