@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +20,14 @@ from msgspec.structs import replace
 from report_values import written
 from samples import FOLDER
 from test_rules_constraints import FLOORS
+from user_texts import (
+    Texts,
+    docstring_texts,
+    error_texts,
+    help_texts,
+    schema_texts,
+    stub_texts,
+)
 from verdict_values import H100, ONE, finding, result
 
 import ltocompat
@@ -166,13 +174,24 @@ PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#|>]|\d+\.) )|\s\|\s")
 STOPPED = re.compile(r"(?<=[.!?])\s+|(?<=[.!?:]\*\*)\s+|(?<=:)\s+(?=[A-Z`\[{])")
 
 
-def page_sentences(page: Path) -> Iterator[str]:
-    """Yield a page's sentences; code, a list of code, and the text of a link count as a word."""
-    text = re.sub(r"```.*?```|^    .*$", "\n\n", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", "Code", text)
+def prose_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences; code, a list of code, and the text of a link count as a word."""
+    text = re.sub(r"``[^`]*``|`[^`]*`|\[[^]]*\]\([^)]*\)", "Code", text)
     text = re.sub(r"Code(?:,\s+Code)+", "Code", text)
     for paragraph in PARAGRAPH.split(text):
         yield from STOPPED.split(" ".join(paragraph.split()))
+
+
+def page_sentences(page: Path) -> Iterator[str]:
+    """Yield a page's sentences, without its blocks of code."""
+    text = page.read_text()
+    return prose_sentences(
+        re.sub(r"```.*?```|^    .*$", "\n\n", text, flags=re.DOTALL | re.MULTILINE)
+    )
+
+
+def is_long(sentence: str) -> bool:
+    return len(re.findall(r"\S*\w\S*", sentence)) > 22
 
 
 def test_pages_have_short_sentences() -> None:
@@ -180,8 +199,23 @@ def test_pages_have_short_sentences() -> None:
     listed = [*pages(), *sorted((REPOSITORY / ".github").glob("*.md"))]
     found = [sentence for page in listed for sentence in page_sentences(page)]
     assert len(found) > 1800
-    words = [re.findall(r"\S*\w\S*", sentence) for sentence in found]
-    assert [" ".join(sentence) for sentence in words if len(sentence) > 22] == []
+    assert list(filter(is_long, found)) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "least"),
+    [
+        (docstring_texts, 1800),
+        (stub_texts, 3),
+        (schema_texts, 750),
+        (help_texts, 370),
+        (error_texts, 440),
+    ],
+)
+def test_python_help_and_json_have_short_sentences(texts: Callable[[], Texts], least: int) -> None:
+    found = [(where, sentence) for where, text in texts() for sentence in prose_sentences(text)]
+    assert len(found) > least
+    assert sorted({row for row in found if is_long(row[1])}) == []
 
 
 def clumsy(text: str) -> list[str]:

@@ -27,9 +27,9 @@ def check(
 
     For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
 
-    Verdicts, from the best: ok (documented to work), jit (the driver compiles PTX at load),
-    undocumented (measured to work, not promised), unknown (the finding names the missing
-    fact), fail.
+    Verdicts, from best to worst: ok, jit, undocumented, unknown, fail. jit works: the driver
+    compiles PTX at load. undocumented is measured to work, but NVIDIA doesn't promise it. For
+    unknown, the finding names the missing fact.
     """
     least = threshold.verdict()
     from ltocompat.commands import check as command

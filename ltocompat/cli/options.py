@@ -31,8 +31,8 @@ class ImageChoice(Struct, frozen=True):
 
     Attributes:
         arch: Only images for this architecture: sm_90a, compute_90, lto_75, or 90a for any form.
-        made_by: Only images that this compiler may have made: a release (12.4), an exact version
-            (13.3.73), a tool (nvlink), a role (linker), or unknown.
+        made_by: Only images that this tool may have made. MAKER is a release (12.4), a version
+            (13.3.73), a tool (nvlink), a role (linker) or unknown.
     """
 
     kind: Annotated[tuple[str, ...], KIND] = ()

@@ -15,10 +15,10 @@ def selftest(*, options: SelfTestOptions, form: Format = ()) -> int:
 
     For example: ltocompat selftest --nvjitlink 12.4
 
-    Two translation units go through NVRTC, nvJitLink, the driver and every GPU, once as PTX and
-    once as LTO-IR, and selftest compares the results. Without a GPU, it ends after the link.
-    NVRTC and the driver need cuda-python (pip install 'ltocompat[gpu]'). Exit code 1: a step
-    failed; 4: something is missing.
+    NVRTC compiles two translation units, nvJitLink links them, and every GPU runs the result. This
+    happens once with PTX and once with LTO-IR, and selftest compares the results. Without a GPU,
+    selftest ends after the link. NVRTC and the driver need cuda-python (pip install
+    'ltocompat[gpu]'). Exit code 1: a step failed; 4: something is missing.
     """
     from ltocompat.commands import selftest as command
     from ltocompat.report.verbs.selftest import REPORT

@@ -15,9 +15,9 @@ def slim(*, options: SlimOptions, form: Format = ()) -> int:
 
     For example: ltocompat slim dist/x.whl --keep-gpu h100+l4 -o smaller/
 
-    Code that a kept GPU uses always stays, and so does PTX for future GPUs. Before slim gives the
-    new file its final name, it reads the file again and compares every image (by SHA-256) and every
-    verdict.
+    Code that a kept GPU uses always stays, and so does PTX for future GPUs. slim reads the new file
+    again and compares every image (by SHA-256) and every verdict. Only then, the file gets its
+    final name.
     """
     from ltocompat.commands import slim as command
     from ltocompat.report.verbs.slim import REPORT

@@ -27,7 +27,7 @@ class Architectures(Struct, frozen=True):
         sass: architectures of SASS: ``sm_90a``.
         ptx: architectures of PTX: ``compute_90``.
         ltoir: architectures of LTO-IR: ``lto_90``.
-        skipped: places that could not be read, so that their images are missing.
+        skipped: places that could not be read; their images are not counted.
     """
 
     sass: dict[SmArch, int]
@@ -42,7 +42,7 @@ def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Archite
     It reads only headers: a library of 100 MB takes a tenth of a second.
 
     Args:
-        source: a file, folder, package or location; or bytes, or an open binary file.
+        source: a file, folder, package, location, bytes or an open binary file.
         limits: bounds for reading one file.
 
     Raises:
@@ -71,7 +71,7 @@ def serves(
     """Count, for each GPU architecture, the modules that serve it by SASS, PTX or a link.
 
     Args:
-        source: a file, folder, package or location; or bytes, or an open binary file.
+        source: a file, folder, package, location, bytes or an open binary file.
         archs: in any spelling of ``ltocompat audit --require-archs``: ``8.0;9.0+PTX``,
             ``75-real;90``, ``sm_90``, ``hopper``; or several of them.
         limits: bounds for reading one file.

@@ -82,27 +82,26 @@ def audit(
 
     Args:
         paths: one or several files, folders, packages or locations.
-        policy: a ``Policy``, or the file that has it; None: the nearest ``ltocompat.toml`` or
-            ``pyproject.toml``; without one, only rules that need no target apply.
+        policy: a ``Policy`` or its file. None: the nearest ``ltocompat.toml`` or
+            ``pyproject.toml``. Without a policy, only the rules that need no target apply.
         targets: where releases run, instead of the policy's targets.
-        require_archs: lists of architectures for which every artifact must have code, as
-            ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them, instead of the policy's.
+        require_archs: architectures for which every artifact must have code, instead of the
+            policy's: lists as ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them.
         max_bytes: the largest file that may be released, instead of the policy's limit.
-        max_member_bytes: the largest unpacked file inside of a wheel, instead of the policy's
-            limit.
+        max_member_bytes: the largest unpacked file inside a wheel, instead of the policy's limit.
         baseline: known findings, which do not fail the audit.
         beside: packages that will be installed next to them.
         install_linkers: install missing nvJitLinks that a trial needs.
         cache: use cached answers of trial links, and cache new ones.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the failure of a path, while the other paths go on; None: raise the
-            error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Yields:
-        For every file, its requirements as ``require`` gives them; then its verdicts by target, GPU
-        and route; last, if there are any, its problems that need no target. Without targets, there
-        are no verdicts.
+        For each file, first its requirements as ``require`` gives them. Then its verdicts by
+        target, GPU and route; without targets, there are none. Last, its problems that need no
+        target, if there are any.
 
     Raises:
         UnreadableInput: a path can't be opened.

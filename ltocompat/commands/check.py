@@ -48,37 +48,36 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 
     Args:
         paths: one or several files, folders, packages, locations, ``-`` for standard input, bytes
-            or open binary files (bytes are called ``input-0``, ``input-1`` by their position);
-            none: the packages with device code in an environment of this machine.
-        targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
-            machine.
+            or open binary files. Bytes are called ``input-0``, ``input-1`` by their position.
+            Without paths: all packages with device code in an environment of this machine.
+        targets: one or several values, or spellings that ``--deploy-target`` accepts. Without
+            targets: this machine.
         python: the interpreter whose environment is checked; None: the active one, else this one.
-            Its packages are also checked on described targets, with the libraries that they
-            install.
-        route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
+            On every target, its packages are checked with the libraries that they install.
+        route: the route to check if a module has both: ``load`` or ``link``. None checks both.
         together: check the contents of all paths as one link.
         beside: packages that will be installed next to those at the paths.
-        trial_link: try the nvJitLinks that the targets name; ``auto``: try only installed ones, and
-            only for unknown verdicts.
+        trial_link: try the nvJitLinks that the targets name. ``auto`` tries only installed ones,
+            and only for unknown verdicts.
         trial_load: load the modules on this machine's GPUs, if this machine is a target.
         install_linkers: install the missing linkers.
         cache: use cached answers of trial links, and cache new ones.
         floors: also find the minimum versions that a package needs, and compare its metadata with
-            them; False: check only its code, which takes a tenth of the time.
+            them. False checks only the code, which takes a tenth of the time.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the failure of a path, while the other paths go on; None: raise the
-            error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Yields:
-        The problems of this machine, if it is a target; then the results of each file as soon as it
-        is read: by target, then by GPU, then by route; last, for a package that goes to another
-        machine, the problems of its metadata that need no target.
+        First the problems of this machine, if it is a target. Then the results of each file as soon
+        as it is read: by target, then by GPU, then by route. For a package and a target other than
+        this machine, the problems of its metadata that need no target come last.
 
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: a target or a location is invalid.
-        Missing: an nvJitLink, a driver or a GPU that a trial needs is missing; or no target is
+        Missing: a trial needs an nvJitLink, a driver or a GPU that is missing. Also if no target is
             named, and this machine has neither driver nor GPU.
     """
     for record in answers(run(options), on_error):
@@ -235,7 +234,7 @@ def resolve_targets(
     """Return deploy targets ready for checks; ``this machine`` or no target is this machine.
 
     Args:
-        spellings: values, or spellings as ``--deploy-target`` accepts them.
+        spellings: values, or spellings that ``--deploy-target`` accepts.
         python: the interpreter of the environment; None: the active environment.
         of_environment: True if packages of that environment are checked; on described targets, the
             libraries that they install count, too.

@@ -19,10 +19,12 @@ class Coherence(Struct, frozen=True):
 
     Attributes:
         parts: ``("nvrtc", "headers")``.
-        releases: the CUDA release of each; for a driver, the one that cuDriverGetVersion() returns.
+        releases: the CUDA release of each part. The release of a driver is the one that
+            cuDriverGetVersion() returns.
         verdict: ``ok``: they work together; ``undocumented``: they worked together in every
             measured case; ``unknown``: some programs break; ``fail``: all programs break.
-        breaks: what happens to these programs; for ``ok``, what happens if the parts don't fit.
+        breaks: what happens to programs that break. For ``ok``, what would happen to them if the
+            parts didn't fit.
         source: the document or the measurement.
     """
 
@@ -37,7 +39,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
     """Say for each pair of parts whether their releases work together.
 
     Args:
-        parts: the version of each: ``{"nvcc": "13.1", "libdevice": "13.0", "driver":
+        parts: the version of each part: ``{"nvcc": "13.1", "libdevice": "13.0", "driver":
             "580.65.06"}``. The parts are nvcc, nvrtc, nvrtc-builtins, nvvm (libNVVM), libdevice,
             headers (of the CUDA runtime), cudart, nvjitlink and driver.
 

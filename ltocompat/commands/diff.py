@@ -42,15 +42,15 @@ _ORDER = list(KINDS)
 
 @public(DiffOptions, "old", "new")
 def diff(options: DiffOptions) -> Diff:
-    """Compare two files, packages or folders, or inspections of them that were saved as JSON.
+    """Compare two files, packages or folders, or two saved inspections.
 
-    Files are matched by name, without versions. A saved inspection has no metadata to compare;
-    ``Diff.unknown`` says what is left out.
+    Files are matched by name, without versions. An inspection saved as JSON has no metadata to
+    compare; ``Diff.unknown`` says what is left out.
 
     Args:
         old: a file, package, folder or location, the saved JSON of ``inspect``, or ``-``.
         new: the new release, in the same form.
-        kernels: also compare the names of kernels, for which every image has to be decoded.
+        kernels: also compare the names of kernels. This decodes every image.
         forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
             ``nvjitlink-rose``, ``lost-ptx``.
         limits: bounds for reading one file.

@@ -29,7 +29,7 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Surroundings(Struct, frozen=True):
-    """The state of a machine.
+    """A machine, the deploy target for it, and its problems.
 
     Attributes:
         environment: the facts.
@@ -45,14 +45,14 @@ class Surroundings(Struct, frozen=True):
 
 
 def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
-    """Look at this machine, or at the file system of another one.
+    """Show the driver, GPUs and CUDA libraries of this machine, or of another machine's files.
 
-    Nothing is loaded into this process: child processes run commands and open libraries.
+    This process loads nothing: child processes run commands and open libraries.
 
     Args:
-        root: folder that stands for ``/`` of the other machine, or a saved container image, whose
-            files for loading programs are unpacked into a temporary folder. Variables and commands
-            of this machine then don't count, but the variables of the image do.
+        root: the folder that is ``/`` of the other machine, or a saved container image. Files of
+            the image that load programs are unpacked into a temporary folder. Variables of the
+            image count; variables and commands of this machine don't.
 
     Raises:
         UsageError: ``root`` is neither a folder nor an image, or is an archive of several images.

@@ -18,11 +18,10 @@ class Evaluator:
     A verdict on a fragment of a few kilobytes takes about a millisecond.
 
     Args:
-        targets: one or several values, or spellings as ``--deploy-target`` accepts them; none: this
-            machine, as it is now.
-        route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
-        floors: also compare the metadata of packages with the minimum versions that their code
-            needs.
+        targets: one or several values, or spellings that ``--deploy-target`` accepts. Without
+            targets: this machine, as it is now.
+        route: the route to check if a module has both: ``load`` or ``link``. None checks both.
+        floors: also compare the metadata of packages with the minimum versions that the code needs.
         limits: bounds for reading one source.
 
     Raises:

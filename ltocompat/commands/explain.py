@@ -35,13 +35,13 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
     """Return the rules that explain a text, the most likely cause first.
 
     Args:
-        text: the ID of a rule in any case, a topic (``forward compatibility``), the number or name
-            of a CUDA error, or an error text with the lines around it.
+        text: a rule's ID (``ptx-01``), a topic (``forward compatibility``), or an error: its
+            number, its name, or its text with the lines around it.
         here: use the driver, GPU and nvJitLink of this machine if the text names none.
 
     Raises:
         UsageError: the text is empty.
-        Missing: no rule has this ID, and none knows the text; the message quotes the line.
+        Missing: no rule has this ID, and no rule knows the text. The message quotes the line.
     """
     words = str.strip(text)
     if not words:

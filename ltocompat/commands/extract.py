@@ -30,7 +30,7 @@ class Extracted(Struct, frozen=True):
         place: the image in the file.
         path: the new file.
         what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``fatbin`` or ``bin``.
-        note: a note for the user, else None.
+        note: a note for the user; None for no note.
     """
 
     place: Location
@@ -43,13 +43,13 @@ class Extracted(Struct, frozen=True):
 def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into the folder ``output``, which is created if missing.
 
-    Cubins and PTX are written decoded; LTO-IR is written raw if it can be read, else as a fatbin of
-    one entry.
-    File names are made from the places. No file is overwritten, and none is written elsewhere.
+    Cubins and PTX are written decoded. LTO-IR is written raw if it can be read; otherwise, it is
+    written as a fatbin with one entry. The places give the file names. No file is overwritten, and
+    none is written outside the folder.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: the directory can't be written, or there is nothing at a place.
+        UsageError: the folder can't be written, or there is nothing at a place.
     """
     return answers(run(options), on_error=None)
 

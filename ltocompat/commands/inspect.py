@@ -33,24 +33,26 @@ if TYPE_CHECKING:
 
 @public(InspectOptions, "*paths")
 def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iterator[Record]:
-    """Read files, folders and places in constant memory, several large files at the same time.
+    """List the device code in files, folders and places, and the tools that made it.
+
+    Memory stays constant, and several large files are read at the same time.
 
     Args:
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
-            or open binary files; bytes are called ``input-0``, ``input-1`` by their position.
+            or open binary files. Bytes are called ``input-0``, ``input-1`` by their position.
         kernels: also read the names of kernels.
         hashes: also compute the SHA-256 of every decoded image.
         trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
         install_linkers: install missing nvJitLinks that a trial needs.
-        where: leave out images that don't match, and modules without a match.
+        where: leave out images that don't match, and modules in which no image matches.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the failure of a path, while the other paths go on; None: raise the
-            error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Yields:
-        File by file, in the order of the paths: its ``Module``, ``Skipped`` and ``HostBinary``
+        For each file, in the order of the paths, its ``Module``, ``Skipped`` and ``HostBinary``
         values in file order, then its ``Artifact``. A part that can't be read is a ``Skipped``,
         never an exception.
 
@@ -63,15 +65,15 @@ def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iter
 
 
 def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Producer, ...]:
-    """Return the tools that made device code, as its bytes say: compilers, assemblers and linkers.
+    """Return the compilers, assemblers and linkers that made device code, as its bytes say.
 
     Args:
-        source: the output of NVRTC or nvJitLink, a fatbin, an object or a library: bytes, an open
-            binary file or a path.
+        source: the output of NVRTC or nvJitLink, a fatbin, an object or a library, as bytes, an
+            open binary file or a path.
         limits: bounds for reading it.
 
     Returns:
-        The producers of all images, each once, in file order; empty if there is no image, or no
+        The producers of all images, each once, in file order. Empty if there is no image, or if no
         bytes name a producer.
 
     Raises:

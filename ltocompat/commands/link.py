@@ -58,7 +58,7 @@ class Linked(Struct, frozen=True):
         answer: the answer of the library in a process that has not linked before.
         again_seconds: time of the same link in a process that has linked before; None if not
             measured.
-        reason: the log in one sentence; None if it has nothing to say.
+        reason: the log in one sentence; None if the log has no message.
     """
 
     linker: Linker
@@ -76,15 +76,15 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
     Args:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
-        arch: the target, e.g. ``sm_90``; with ``each``, by default the architecture of each image.
-        linkers: versions or paths (``nvjitlink=12.4``, ``nvlink=13.5.37``); by default the newest
+        arch: the target, e.g. ``sm_90``. Default with ``each``: the architecture of each image.
+        linkers: versions or paths: ``nvjitlink=12.4``, ``nvlink=13.5.37``. Default: the newest
             installed nvJitLink.
         each: link every image by itself instead of all together.
-        add_only: with ``each``: add each image without linking; fast, and enough to see
-            whether its LTO-IR version is accepted. nvlink has no such step.
-        output: write the linked cubin to this file; allowed with one linker only, and with LTO
-            where possible.
-        install_linkers: install linkers that are missing, for trials.
+        add_only: with ``each``: add each image to the linker without linking. This is fast and
+            shows whether the linker accepts its LTO-IR version. nvlink has no such step.
+        output: write the linked cubin to this file, with LTO where possible. Only one linker is
+            allowed.
+        install_linkers: install missing linkers for trials.
         where: link only images that match, each as a separate input.
         limits: bounds for reading one file.
         progress: called as inputs are read.

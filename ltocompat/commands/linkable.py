@@ -18,11 +18,12 @@ class LinkVerdict(Struct, frozen=True):
     """The verdict on one link.
 
     Attributes:
-        verdict: ``fail``: the linker refuses the link, or the driver refuses its result;
-            ``unknown``: ``reasons`` name the missing facts.
+        verdict: the verdict. ``fail``: the linker refuses the link, or the driver refuses its
+            result. ``unknown``: ``reasons`` name the missing facts.
         reasons: one sentence for each reason; empty for ``ok``.
         remedy: the fix for the first reason; empty if there is nothing to do.
-        fragments: positions of the fragments that the reasons are about; empty if they concern all.
+        fragments: positions of the fragments that the reasons are about; empty if the reasons are
+            about all fragments.
         result: the whole result of ``check`` for the link.
     """
 
@@ -47,11 +48,11 @@ def linkable(
     fragments take 2 to 4 ms.
 
     Args:
-        fragments: LTO-IR, PTX, relocatable cubins, fatbins, objects and archives: bytes, open
-            files or paths; all inputs of the link.
+        fragments: all inputs of the link, as bytes, open files or paths: LTO-IR, PTX, relocatable
+            cubins, fatbins, objects and archives.
         linker: the release of nvJitLink: ``12.4``, ``12.4.127``, or a set of them (``>=12.4,<13``).
         arch: the target of the link: ``sm_90``, ``sm_90a``, or a GPU by name.
-        driver: the driver that loads the result: ``570.124.06``; None: don't check the load.
+        driver: the driver that loads the result: ``570.124.06``. None: the load is not checked.
         limits: bounds for reading one fragment.
 
     Raises:

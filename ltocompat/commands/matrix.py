@@ -34,16 +34,18 @@ _OLDEST_BRANCH = 525
 
 @public(MatrixOptions, "*paths")
 def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterator[Matrix]:
-    """Lay out verdicts in matrices: links by nvJitLink, loads by driver branch.
+    """Check against every nvJitLink, every driver branch and every architecture.
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        targets: show the artifacts by these deploy targets instead, in one matrix.
+        targets: show one matrix instead, with a row for each artifact and a column for each of
+            these deploy targets.
         trial_link: try every nvJitLink.
         install_linkers: install the missing linkers.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the failure of a path; None: raise the error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Raises:
         UnreadableInput: a path can't be opened.

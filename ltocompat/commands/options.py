@@ -255,12 +255,12 @@ class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
     """Options of the commands that check for deploy targets: ``check`` and ``audit``.
 
     Attributes:
-        trial_link: Also try real linkers; this needs no GPU and no driver. With =auto, try only
+        trial_link: Also try real linkers. This needs no GPU and no driver. =auto tries only
             installed linkers, and only for unknown verdicts.
         trial_load: Also load the modules on this machine's GPUs.
-        beside: Packages that will be installed with the checked ones: a wheel, a conda package, a
-            *.dist-info folder, a folder of wheels, an environment, a report of pip (--dry-run
-            --report) or a lock file. Repeatable.
+        beside: Packages that will be installed with the checked ones: a wheel, a conda package, an
+            environment, or a folder of wheels. Also a *.dist-info folder, a lock file, or a report
+            of pip (--dry-run --report). Repeatable.
         cache: Ask the linkers again; ignore cached answers.
         allow_empty: Pass if there is no device code, or no file at all.
     """
@@ -280,10 +280,10 @@ class CheckOptions(VerdictOptions, frozen=True):
 
     Attributes:
         paths: Files, folders, packages, places in files (libx.a::m.o@0x40) or - for standard input.
-            Default: all packages of the environment (--python, else the active one).
+            Default: all packages of the environment (of --python, else the active one).
         targets: Where the code will run: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge,
             or a name in pyproject.toml. Repeatable. Default: this machine.
-        route: For modules that can be loaded or linked: check this route only (default: both).
+        route: Check only this route of modules that can be loaded or linked (default: both).
         together: Treat all linkable inputs as one link.
         python: Check the environment of this interpreter.
         floors: also compare the metadata of packages with the minimum versions that their code
@@ -305,8 +305,8 @@ class AuditOptions(VerdictOptions, frozen=True):
     Attributes:
         paths: Packages, libraries, folders or places in files (default: dist/*).
         policy: The policy file. Default: the nearest ltocompat.toml, or pyproject.toml with
-            [tool.ltocompat]; without one, only the rules that need no target apply.
-        targets: Where releases will run, spelled as for check; replaces the policy's targets.
+            [tool.ltocompat]. Without a policy, only the rules that need no target apply.
+        targets: Where releases will run, instead of the policy's targets. Spelled as for check.
             Repeatable.
         require_archs: Architectures for which every artifact must have code: a
             TORCH_CUDA_ARCH_LIST, CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
@@ -314,8 +314,8 @@ class AuditOptions(VerdictOptions, frozen=True):
         max_member_bytes: Fail if an unpacked file inside a wheel is larger.
         baseline: A file of known findings; these don't fail the audit.
         write_baseline: Write today's findings to this file, for --baseline.
-        dataset: The dataset of a survey. If a package fails, name its newest release in the survey
-            that runs.
+        dataset: The dataset of a survey. If a package fails, the answer names its newest release in
+            the survey that works.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: output files of reports, which must not be inputs.
     """
@@ -370,8 +370,8 @@ class MatrixOptions(SummaryOptions, frozen=True):
     """Options of ``matrix``.
 
     Attributes:
-        targets: Show one table instead, with the artifacts on these deploy targets, such as the
-            nodes of a cluster: nodes.json, R550, prod.toml:edge. Repeatable.
+        targets: Show one table instead, with a column for each deploy target: R550, prod.toml:edge,
+            or nodes.json (the nodes of a cluster). Repeatable.
     """
 
     targets: Annotated[tuple["TargetLike", ...], _TARGET] = ()
@@ -383,9 +383,10 @@ class RequireOptions(SummaryOptions, frozen=True):
     Attributes:
         together: Treat all linkable inputs as one link.
         why: Show which rules, bytes and packages set each minimum version.
-        survey: The dataset of a survey. For each package that sets a minimum, name its newest
-            release in the survey with a lower minimum. With a lock file, show the minimums of the
-            pinned releases. --platform selects the processor (default: the paths' processor).
+        survey: The dataset of a survey. For each package that sets a minimum, the answer names its
+            newest release in the survey with a lower minimum. For a lock file, it has the minimums
+            of the pinned releases. --platform selects the processor (default: the paths'
+            processor).
     """
 
     together: Annotated[bool, Option(after="paths")] = False
@@ -399,8 +400,8 @@ class DiffOptions(ReadOptions, frozen=True):
     Attributes:
         old: A file, package, folder, place in a file, -, or saved JSON of inspect.
         new: The newer release, in any of these forms.
-        forbid: Exit with 1 if this changed. Repeatable, or separated by commas. lost-arch: an
-            architecture of SASS or LTO-IR, or all code for a GPU, is gone.
+        forbid: Exit with 1 after such a change. Repeatable, or separated by commas. lost-arch: an
+            architecture of SASS or LTO-IR is gone, or all code for a GPU.
         kernels: Compare the names of kernels (default); --no-kernels is faster.
     """
 
@@ -433,8 +434,8 @@ class InspectOptions(ReadOptions, frozen=True):
 
     Attributes:
         kernels: Count the kernels; with --images, list their names; with --weigh, rank them.
-        hashes: Like --images, with the SHA-256 of each image.
-        trial_link: Find out which release made scrambled LTO-IR: try nvJitLinks until one accepts
+        hashes: List one row per image, like --images, with its SHA-256.
+        trial_link: Find the release that made scrambled LTO-IR: try nvJitLinks until one accepts
             it.
         where: the selected images; None: all.
         jobs: Number of reading processes (default: one per
@@ -466,7 +467,7 @@ class ExtractOptions(ReadOptions, frozen=True):
 
     Attributes:
         places: Files, folders, or places as inspect prints them.
-        output: The folder to write into; it is created if missing, and no file in it is replaced.
+        output: The folder for new files. It is created if missing, and no file in it is replaced.
         where: the images that are meant; None: all of them.
     """
 
@@ -515,7 +516,7 @@ class RepairOptions(ReadOptions, frozen=True):
 
     Attributes:
         wheels: Wheels.
-        output: The folder to write into; it is created if missing, and no file in it is replaced.
+        output: The folder for new files. It is created if missing, and no file in it is replaced.
         dry_run: Show the changes without writing anything.
         only: Fix findings of this rule only. Repeatable.
         beside: Packages that will be installed with these wheels, as in check. Repeatable.

@@ -55,8 +55,9 @@ from ltocompat.scan.weigh import Weigher
 class Reading:
     """The answers about one file, which is not read again.
 
-    It holds no bytes of the file and can be pickled. Each method answers like the verb of that
-    name, but findings name no kernels, since their names would need a second reading of the file.
+    It holds no bytes of the file and can be pickled. Each method answers like the verb of its name,
+    with one exception: findings name no kernels. To read these names, the file would have to be
+    read again.
 
     Attributes:
         path: the file as the caller named it, or as it was found in a folder.
@@ -90,7 +91,7 @@ class Reading:
         return self._kept.place, self.sha256, *self._kept.chunks
 
     def records(self) -> Iterator[Record]:
-        """Records as ``inspect`` yields them: modules, host files, skipped places; the file."""
+        """Records as ``inspect`` yields them: modules, host files, skipped places, and the file."""
         for chunk in self._kept.chunks:
             yield from pickle.loads(zlib.decompress(chunk))  # noqa: S301 - our own
 
@@ -102,17 +103,18 @@ class Reading:
         beside: Sequence[str | os.PathLike[str]] = (),
         floors: bool = True,
     ) -> Iterator[Result]:
-        """Check it for deploy targets.
+        """Check the file for deploy targets.
 
         Args:
-            targets: one or several values, or spellings as ``--deploy-target`` accepts them.
-            route: ``load`` or ``link``, for modules that can be loaded or linked; None checks both.
+            targets: one or several values, or spellings that ``--deploy-target`` accepts.
+            route: the route to check if a module has both: ``load`` or ``link``. None checks both.
             beside: packages that are installed with it.
-            floors: also compare a package's metadata with the minimum versions that it needs.
+            floors: also compare the metadata of a package with the minimum versions that its code
+                needs.
 
         Yields:
-            Its results by target, then by GPU, then by route; last, the problems of the package,
-            if there are any.
+            The results by target, then by GPU, then by route. Last come the problems of the
+            package, if there are any.
 
         Raises:
             UsageError: a target is invalid, or a path in ``beside`` is not a package.
@@ -132,7 +134,7 @@ class Reading:
         return self._kept.required
 
     def matrix(self) -> Iterator[Matrix]:
-        """Its verdicts for every nvJitLink and every driver branch."""
+        """The verdicts on the file for every nvJitLink and every driver branch."""
         return matrices(self._kept.summary, linker_targets(), Engine())
 
     def weigh(self) -> Weight:
@@ -140,7 +142,7 @@ class Reading:
         return weight_of(self.path, self._kept.measured)
 
     def audit(self, *, beside: Sequence[str | os.PathLike[str]] = ()) -> Result:
-        """Its problems that need no target, including broken promises of its metadata.
+        """The problems of the file that need no target, such as metadata that don't fit its code.
 
         Args:
             beside: packages that are installed with it.
@@ -223,17 +225,17 @@ def read(
     """Read every file once, so that later questions don't need the file again.
 
     Args:
-        sources: files, folders, places, or ``-`` for standard input; bytes and open binary files,
-            which are called by their ``name`` (``-`` without one); addresses that fsspec knows
-            (``s3://bucket/x.whl``), which ``ltocompat[remote]`` fetches once.
+        sources: files, folders, places, ``-`` for standard input, bytes, or open binary files. An
+            open file is called by its ``name``; bytes are called ``-``. With ``ltocompat[remote]``,
+            also addresses that fsspec knows (``s3://bucket/x.whl``); each is fetched once.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the failure of a source, while the other sources go on; None: raise
-            the error.
+        on_error: called with the error of each source that fails; the other sources go on. None:
+            raise the first error.
 
     Yields:
-        A reading for every file; in folders, only for files with device code and for packages.
+        A reading for every file. In folders, only files with device code and packages have one.
 
     Raises:
         UnreadableInput: a source can't be opened, or can't be read to its end.

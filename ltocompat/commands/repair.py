@@ -40,25 +40,25 @@ from ltocompat.scan.extract_bytes import images_at
 
 @public(RepairOptions, "*wheels")
 def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterator[Repaired]:
-    """Write new wheels without the findings that can be fixed without a compiler.
+    """Write new wheels in which all findings are fixed that need no compiler.
 
     patchelf removes folders of the build machine from RUNPATHs (PKG-14) and adds the folders of
     NVIDIA's wheels (PKG-07). Requires-Dist gets missing requirements and bounds (PKG-01, PKG-02,
     PKG-04, NJL-06). Tags get the machine of the libraries inside (PKG-06). Each change is checked
-    beforehand, and the new wheel is read again before it gets its name: fixed findings are gone,
-    and no new one appears. A wheel without such findings is copied.
+    beforehand. The new wheel is read again before it gets its name: fixed findings must be gone,
+    and no new finding may appear. A wheel without such findings is copied.
 
     Args:
         wheels: paths; none of them is changed.
-        output: the folder for the new wheels, which is created if missing; no file in it is
+        output: the folder for the new wheels. It is created if missing, and no file in it is
             replaced.
         dry_run: write nothing.
         only: IDs of rules; findings of other rules stay.
         beside: packages that will be installed next to them.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the failure of a path, while the other paths go on; None: raise the
-            error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Raises:
         UnreadableInput: a path can't be opened, or is a damaged wheel.

@@ -28,7 +28,7 @@ from ltocompat.scan.sources import Source, opened_sources
 
 @public(RequireOptions, "*paths", without=("platform", "why", "survey"))
 def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iterator[Required]:
-    """Say which drivers, GPUs and nvJitLinks every file at these paths needs.
+    """Show which drivers, GPUs and nvJitLinks each file at these paths needs.
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
@@ -37,7 +37,8 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
         limits: bounds for reading one file.
         progress: called while files are read.
         together: show what one link of the contents of all paths needs.
-        on_error: called with the failure of a path; None: raise the error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -50,8 +51,8 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
 def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     """Return the minimum drivers for the SASS and PTX of a source, and the minimum nvJitLink.
 
-    ``nvjitlink.at_least`` is the minimum that surely links all of it; ``services`` has the minimum
-    versions for each GPU. A call takes some 50 ms, since it asks ``check`` for each version.
+    ``nvjitlink.at_least`` is the minimum that surely links all code. ``services`` has the minimum
+    versions for each GPU. A call takes some 50 ms, since it checks each version.
 
     Args:
         source: bytes, an open binary file, or a path.

@@ -112,9 +112,9 @@ class SelfTestStep(Struct, frozen=True):
 
     Attributes:
         name: ``driver``, ``NVRTC``, ``compile``, ``nvJitLink``, ``link``, ``load`` or ``run``.
-        way: ``PTX`` (PTX is linked), ``LTO`` (LTO-IR is linked) or ``LTO to PTX`` (LTO-IR is linked
-            to PTX, which the driver compiles); None if it makes no difference.
-        target: architecture; None if it makes no difference.
+        way: ``PTX`` (PTX is linked), ``LTO`` (LTO-IR is linked), or ``LTO to PTX`` (LTO-IR is
+            linked to PTX, and the driver compiles the PTX). None if the step is the same for all.
+        target: the architecture; None if the step doesn't depend on it.
         gpu: index of the GPU; None if none is used.
         result: the result.
         detail: what was found or done, or why the step failed, in one sentence.
@@ -147,13 +147,15 @@ _WAYS = (
 
 @public(SelfTestOptions)
 def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
-    """Yield each step when it is done; steps that need a failed one are left out.
+    """Compile, link, load and run a kernel on this machine.
 
-    Without driver or GPU it ends after linking (for sm_80).
+    Each step is yielded when it is done. Steps that need a failed step are left out.
+
+    Without a driver or a GPU, the test ends after the link, which is for sm_80.
 
     Args:
-        nvjitlink: version or path; by default the one that cuda-pathfinder finds for programs of
-            this Python, else the newest one installed for trials.
+        nvjitlink: a version or a path. Default: the nvJitLink that cuda-pathfinder finds for
+            programs of this Python, else the newest one installed for trials.
         install_linkers: install that version for trials if it is missing.
 
     Raises:

@@ -54,32 +54,33 @@ _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 
 @public(SlimOptions, "*paths")
 def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[Slimmed]:
-    """Write files and packages again without the device code that the kept GPUs don't use.
+    """Write new files and packages without the device code that the kept GPUs don't use.
 
-    Code that a kept GPU uses always stays. Without GPUs, architectures, targets or a policy, only
-    code that no GPU uses and second copies are removed. Every result is read again and compared
-    before it gets its name.
+    Code that a kept GPU uses always stays. Without GPUs, architectures, targets or a policy,
+    ``slim`` removes only second copies and code that no GPU uses. It reads every new file again and
+    compares it before the file gets its name.
 
     Args:
         paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
-        output: the new file; or a folder for it, if the folder exists or several files are written.
+        output: the new file, or a folder for the new files. Several inputs need a folder.
         keep_gpus: GPUs to keep code for: ``h100``, ``h100+l4``.
-        keep_archs: architectures of which images are kept: ``sm_90,compute_120``.
+        keep_archs: architectures whose images are kept: ``sm_90,compute_120``.
         targets: deploy targets whose GPUs are kept.
-        policy: a policy, or the file that has it; code for its targets, ``require-gpus`` and
+        policy: a ``Policy`` or its file. Code for its targets, ``require-gpus`` and
             ``require-archs`` is kept.
         ptx: also keep PTX that future GPUs can use.
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
         to_zstd: with ``pack``, also compress LZ4 and uncompressed code. Older drivers can't read
             the new code.
-        max_bytes: do only what this size requires, in this order: compress code, remove code that
-            no GPU uses, remove second copies, remove PTX for which there is SASS.
+        max_bytes: the size to reach; stop as soon as the new file has it. The order: compress code,
+            remove code that no GPU uses, remove second copies, remove PTX for which there is SASS.
         build: the build number of new wheels.
-        in_place: replace files of a folder; the original files go into the new folder ``output``.
+        in_place: replace the files of a folder. The original files go into the new folder
+            ``output``.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the failure of a path, while the other paths go on; None: raise the
-            error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Raises:
         UnreadableInput: a path can't be read.

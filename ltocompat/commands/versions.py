@@ -58,7 +58,7 @@ def driver_cuda(driver: str) -> Release | None:
 
 
 def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
-    """Return the driver that came with a CUDA release: the oldest that surely runs its code.
+    """Return the driver that came with a CUDA release: the oldest driver that surely runs its code.
 
     Args:
         cuda: ``12.8``.
@@ -73,8 +73,9 @@ def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
 def supports(driver_or_cuda: str, arch: str) -> bool | None:
     """Return whether a driver runs an architecture, or a toolkit makes code for it.
 
-    A driver newer than the tables runs what the newest known driver runs, and a newer minor release
-    makes code for what the release before it supports. None: only newer tables could tell.
+    A driver newer than the tables runs all architectures that the newest known driver runs. A newer
+    minor release makes code for all architectures of the release before it. None: only newer tables
+    can answer.
 
     Args:
         driver_or_cuda: a driver, ``570.124.06`` or ``R570``, or a CUDA release, ``12.8``.

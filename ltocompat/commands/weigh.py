@@ -42,22 +42,22 @@ _MOST_KERNELS = 1000
 
 @public(WeighOptions, "*paths")
 def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator[Weight]:
-    """Weigh the device code of files, folders and packages, and say what could be saved.
+    """Show the size of the device code in files, folders and packages, and what could be saved.
 
     Args:
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
             or open binary files.
-        kernels: also rank the kernels by the size of their code, which unpacks all images.
+        kernels: also rank the kernels by the size of their code. This unpacks all images.
         keep_gpus: also say what ``slim`` would save if it kept code for these GPUs: ``h100+l4``.
         limits: bounds for reading one file.
         jobs: number of processes that read one path each; None: one per core.
         progress: called while files are read.
-        on_error: called with the failure of a path, while the other paths go on; None: raise the
-            error.
+        on_error: called with the error of each path that fails; the other paths go on. None: raise
+            the first error.
 
     Yields:
-        One weight for each path; the weight of a folder or package covers all its contents, so
-        copies between its libraries are found.
+        One weight for each path. The weight of a folder or package covers all of its contents, so
+        it counts copies between libraries.
 
     Raises:
         UnreadableInput: a path can't be opened.

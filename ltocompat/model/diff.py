@@ -25,7 +25,7 @@ class Metadata(Struct, frozen=True):
     """Metadata of a package.
 
     Attributes:
-        name: as its metadata spells it.
+        name: the name as the metadata spell it.
         version: its version.
         requires: lines of ``Requires-Dist``, or of conda's ``depends``.
         tags: its platform tags.
@@ -41,14 +41,14 @@ class DiffSummary(Struct, frozen=True):
     """One side of a comparison.
 
     Attributes:
-        path: as the caller gave it.
+        path: the path as the caller gave it.
         saved: True if it was read from saved JSON of ``inspect``.
         size: bytes of all files; None if unknown.
         files: files with device code or CUDA libraries, archives counted as one.
         modules: number of modules.
         images: number of images.
         stored: bytes of the images, as far as known.
-        skipped: places that were not read, so that the other numbers may be too low.
+        skipped: number of places that were not read; the other numbers leave them out.
         complete: True if every file was read to its end.
         kernels: number of different kernels of SASS and PTX that were compared; None if they were
             not.
@@ -58,7 +58,7 @@ class DiffSummary(Struct, frozen=True):
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver for the PTX; None if there is no PTX or no known minimum.
         ptx_beyond: True if some PTX is newer than every known driver.
-        metadata: the metadata of the package; None if it is not a package or was not read.
+        metadata: the metadata of the package; None without a package, or if they were not read.
     """
 
     path: str
@@ -86,13 +86,13 @@ class Change(Struct, frozen=True):
     Attributes:
         kind: the kind of change, e.g. ``arch-lost``; one of ``KINDS``.
         subject: the file with its version, or the package; empty for the whole release.
-        about: the kind of image (``sass``), the architecture (``sm_90``), or the package required.
+        about: the kind of image (``sass``), the architecture (``sm_90``), or the required package.
         old: for ``arch-lost`` and ``makers``, the values that only the old release has. For floors
             and sizes, the old release's value.
-        new: the same for the new release.
+        new: the same values of the new release.
         count: number of values that differ; ``old`` and ``new`` don't list all of them if there are
             very many.
-        breaking: the word of ``BREAKING`` for this change, else None.
+        breaking: the word in ``BREAKING`` for this change; None if there is no word.
         places: an example in the old release, the new one, or both; empty if none is known.
     """
 
@@ -140,7 +140,7 @@ class Diff(Struct, frozen=True):
         new: the new release.
         changes: the changes, in the order of ``KINDS``.
         unknown: sentences about what could not be compared.
-        forbidden: the changes that must not happen, by their words in ``BREAKING``.
+        forbidden: the words in ``BREAKING`` for the changes that must not happen.
     """
 
     old: DiffSummary

@@ -18,9 +18,9 @@ class Distribution(Tabular, frozen=True):
         requires: the dependencies as written: the lines of ``Requires-Dist``, or conda's
             ``depends``.
         extras: names of its extras, normalized.
-        classifiers: as written.
+        classifiers: the classifiers as written.
         size: bytes of the file that was read.
-        sha256: of that file.
+        sha256: SHA-256 of the file that was read.
         problems: sentences about the parts of the metadata that could not be read.
     """
 

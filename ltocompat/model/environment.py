@@ -24,7 +24,7 @@ class KernelDriver(Struct, frozen=True):
 
 
 class CompatNote(Struct, frozen=True):
-    """``.note.cuda.fwd_compatibility`` of a libcuda: the kernel drivers with which it works.
+    """``.note.cuda.fwd_compatibility`` of a libcuda, which lists the kernel drivers it supports.
 
     Attributes:
         format: version of the note.
@@ -40,7 +40,7 @@ class CompatNote(Struct, frozen=True):
 
 
 class Sibling(Struct, frozen=True):
-    """A library that libcuda opens when it needs it.
+    """A library that libcuda opens on demand.
 
     Attributes:
         name: ``libnvidia-ptxjitcompiler``.
@@ -62,9 +62,9 @@ class UserDriver(Struct, frozen=True):
         found_by: the loader's rule: ``LD_LIBRARY_PATH``, ``ld.so.cache``.
         version: the version in the file's name; None on WSL2 and Jetson, whose files have none.
         cuda: its CUDA release.
-        cuda_source: the source of the release: ``cuDriverGetVersion``, ``compatibility note``, a
-            folder's name.
-        compat: why it counts as a cuda-compat copy; empty if it is not one.
+        cuda_source: the source of the release: ``cuDriverGetVersion``, ``compatibility note`` or
+            the name of a folder.
+        compat: the reasons why it counts as a cuda-compat copy; empty if it is not such a copy.
         note: its compatibility note.
         stub: True if it has only the names that a linker needs, and no code.
         siblings: the libraries that it opens to compile code.
@@ -85,12 +85,12 @@ class UserDriver(Struct, frozen=True):
 
     @property
     def is_compat(self) -> bool:
-        """Return whether it is cuda-compat's, which the loader finds before the driver's."""
+        """Return whether this libcuda is from cuda-compat, not from the driver."""
         return bool(self.compat)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Siblings that are not beside it."""
+        """The siblings that are not in its folder."""
         return tuple(sibling.name for sibling in self.siblings if sibling.path is None)
 
 
@@ -99,7 +99,8 @@ class CompatFolder(Struct, frozen=True):
 
     Attributes:
         driver: the copy.
-        listed_by: why the loader searches the folder: ``LD_LIBRARY_PATH``, a file of ld.so.conf.d.
+        listed_by: the setting that makes the loader search the folder: ``LD_LIBRARY_PATH``, a file
+            of ld.so.conf.d.
         in_front: True if the loader loads this copy.
     """
 
@@ -128,7 +129,7 @@ class LibraryPick(Struct, frozen=True):
     Attributes:
         library: ``nvJitLink``, ``nvrtc`` or ``nvvm``.
         way: ``ld.so`` (dlopen by soname) or ``cuda-pathfinder``.
-        asked: the soname; for cuda-pathfinder, the soname that cuda-pathfinder chose.
+        asked: the soname that the method looks for.
         path: the path that it finds; None for nothing.
         real: the file itself, after all links are followed.
         found_by: the search rule: ``LD_LIBRARY_PATH``, ``site-packages``, or why nothing is found.
@@ -150,10 +151,10 @@ class Compiler(Struct, frozen=True):
     Attributes:
         library: ``nvrtc`` or ``nvvm``.
         path: the file itself, after all links are followed.
-        found_via: how it is found; commas separate several ways.
+        found_via: the ways in which it is found, separated by commas.
         version: ``12.4.127``, ``12.4``, or None.
         evidence: the source of the version: ``file banner``, ``file name``, ``dist-info`` ...
-        builtins: minor releases of the libnvrtc-builtins in its folder; NVRTC needs the builtins of
+        builtins: minor releases of the libnvrtc-builtins in its folder. NVRTC needs the builtins of
             its own release.
     """
 

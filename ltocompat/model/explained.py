@@ -25,18 +25,18 @@ class Explained(Prose, frozen=True):
     """A rule, and the part of a text that it explains.
 
     Attributes:
-        id: its ID, ``PTX-01``; for a topic its word, ``lto-ir``.
+        id: the ID of the rule, ``PTX-01``, or the word of a topic, ``lto-ir``.
         title: the problem in a few words.
-        statement: the rule, in full sentences. For a rule that ltocompat doesn't check: why not.
-            For a topic: its explanation, one sentence per line.
+        statement: the rule, in full sentences. If ltocompat doesn't check the rule, the reason. For
+            a topic, its explanation, one sentence per line.
         condition: the condition of the finding.
         evidence: the bytes or facts that the rule uses.
         verdict: the verdict of the rule.
         messages: the exact texts that users see.
         remedy: the fix.
         source: the document or measurement behind the rule.
-        built: True if verdicts use the rule; else ``condition`` and the attributes up to ``remedy``
-            are empty.
+        built: True if verdicts use the rule. If False, ``condition``, ``evidence``, ``verdict``,
+            ``messages`` and ``remedy`` are empty.
         matched: the part of the text that is the message; None if an ID was given.
         score: the part of the text that matches the rule, from 0 to 1; 1 if its ID was given.
         line: the line of the text on which the message begins; None if an ID was given.

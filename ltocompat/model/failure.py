@@ -55,7 +55,7 @@ class UnconfinedTrial(UserWarning):
 
 
 class Progress(Struct, frozen=True):
-    """Progress in the current input file: path, bytes done, bytes in all."""
+    """Progress in the current input file: its path, the bytes read so far, and all bytes."""
 
     path: str
     done: int

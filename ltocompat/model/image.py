@@ -29,7 +29,7 @@ class _OpenWords(enum.StrEnum):
 
 
 class PtxFlaw(_OpenWords):
-    """A fault of a PTX text because of which compilers refuse it."""
+    """A fault of a PTX text that makes compilers refuse it."""
 
     OTHER = "unknown"
     NARROW = "32-bit addresses"
@@ -167,30 +167,30 @@ class Image(Tabular, frozen=True):
         kind_number: number of the kind in the fatbin entry, None outside of fatbins.
         arch: architecture in the entry header. For SASS with the suffix a, the architecture in the
             cubin itself. None if unknown.
-        section: name of the host section that contains it, else None.
+        section: name of the host section that contains it; None for no section.
         made_by: tools that made it, oldest first; empty if unknown.
         needs: versions that the next compiler or linker must support.
         ltoir: versions of an LTO-IR image.
-        cubin: properties of a SASS image.
+        cubin: facts of a SASS image.
         compression: how it is stored.
         scrambled: True if the vendor scrambles the payload (LTO-IR in compressed fatbins).
         relocatable: True if it needs a device link first; None if unknown.
         debug: True if it has device debug information; None if unknown.
         host_os: ``linux``, ``windows`` or ``mac`` as the entry says, else None.
         options: compiler options stored with it, else None.
-        lacks_options: True for PTX or LTO-IR whose fatbin entry has no place for options.
+        lacks_options: True for PTX or LTO-IR if its fatbin entry has no field for options.
         identifier: name stored with it (nvcc: the source file), else None.
         lists_family: True if the entry header of SASS from sm_100 on lists other architectures of
-            the family. None if the header has no place for them.
-        entry_arch: architecture in the entry header of SASS, by which drivers and linkers pick it,
-            if it differs from ``arch``; else None.
+            the family. None if the header has no field for them.
+        entry_arch: architecture in the entry header of SASS, if it differs from ``arch``; else
+            None. Drivers and linkers pick the image by this architecture.
         kernels: names of its kernels; None if not requested or not readable.
         empty_kernels: True if the image has kernels and each kernel only returns. For a cubin, True
             only if its module has a larger cubin. False if kernels were not requested.
         symbols: the image's undefined symbols, and the symbols that it defines for other images.
             None if not requested or not readable.
         flaws: faults of a PTX text in a separate file.
-        kernel_set: for SASS, a number that differs between sets of kernel names.
+        kernel_set: for SASS, a number that identifies its set of kernel names.
         sha256: SHA-256 of the decoded bytes (if scrambled, of the stored bytes); None if not
             requested.
         problems: sentences about contradictions inside the image.
@@ -255,10 +255,10 @@ class Module(Tabular, frozen=True):
         place: the fatbin region, or the image itself if it is not in a fatbin.
         section: name of the host section, else None.
         registered: True if the CUDA runtime loads it (a wrapper points to it); None if unknown.
-        images: the images, in file order, a tuple unless there are thousands; empty for an empty
-            region.
-        guarded: True if one image has no kernels, or only kernels that return at once, although
-            kernels of another image do more. Known only if a driver picks the image that does less.
+        images: the images in file order; empty for an empty region. They are a tuple, unless there
+            are thousands.
+        guarded: True if one image does less than another: it has no kernels, or only kernels that
+            return at once. Known only if a driver picks this image.
         uneven: True if its images may have different kernels.
     """
 
@@ -283,7 +283,7 @@ class Skipped(Tabular, frozen=True):
     Attributes:
         place: the place that was not read.
         reason: one sentence.
-        size: number of skipped bytes; None if a number makes no sense.
+        size: number of skipped bytes; None without a meaningful number.
         limit: name of the ``Limits`` field that was reached, else None.
     """
 
@@ -300,8 +300,8 @@ class CudaLibrary(Struct, frozen=True):
 
     Attributes:
         name: ``libcuda``, ``libcudart``, ``libnvrtc``, ``libnvJitLink``, ...
-        how: ``needed`` (by the loader), ``opened`` (its file name is a string in the data) or
-            ``static`` (a copy inside).
+        how: ``needed`` (the loader loads it), ``opened`` (its file name is a string in the data) or
+            ``static`` (the file contains a copy).
         file: the needed file name, e.g. ``libnvrtc.so.13``; None for a static copy.
         version: the version of a static copy, if bytes prove it.
         evidence: the bytes that prove it.
@@ -326,7 +326,8 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         format: ``ELF``, ``PE`` or ``COFF``; ``data`` for a file that only contains PTX text.
         machine: ``x86-64``, ``AArch64`` ...; the number if the machine has no name here.
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
-        undefined_registrations: undefined ``__cudaRegisterLinkedBinary_*`` and ``__fatbinwrap_*``.
+        undefined_registrations: undefined symbols ``__cudaRegisterLinkedBinary_*`` and
+            ``__fatbinwrap_*``.
         nvjitlink_imports: imported ``__nvJitLink*`` names, with their version suffixes.
         libraries: CUDA libraries needed, opened by name, or copied in.
         soname: the file name that a library gives itself (DT_SONAME, export directory).
@@ -335,12 +336,12 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         runpath: elements of DT_RUNPATH, or of DT_RPATH if there is none, as written
             (``$ORIGIN/../lib``). An empty element is the current folder.
         debug_size: bytes of debug sections of host code (``.debug_info`` ...).
-        exports: exported names, if the file name contains a version of CUDA; not all of them if
-            there are very many.
+        exports: exported names, if the file name contains a version of CUDA. The list is incomplete
+            if there are very many.
         ptx_texts: PTX text in the data, which the library may pass to OptiX or a driver:
             ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
-        unversioned: names of glibc's librt that the file imports without a version and without
-            needing librt.
+        unversioned: names of glibc's librt that the file imports without a version, although it
+            does not load librt.
     """
 
     row_columns: ClassVar[str] = (
@@ -398,9 +399,10 @@ class Origin(Struct, frozen=True):
     """The origin of a file in a container image.
 
     Attributes:
-        path: of the file in the image.
+        path: the path of the file in the image.
         distribution: the package that installed it, ``torch 2.4.0 (pip)``; empty for none.
-        layer: the Dockerfile line that made its layer, ``RUN pip install torch``; empty if unknown.
+        layer: the Dockerfile line that made the file's layer: ``RUN pip install torch``; empty if
+            unknown.
     """
 
     path: str
@@ -412,7 +414,7 @@ class Artifact(Tabular, frozen=True):
     """A file that was read to its end; it comes after the records of its contents.
 
     Attributes:
-        path: as the caller gave it (``-`` for standard input), or found in a folder.
+        path: the path as the caller gave it (``-`` for standard input), or as found in a folder.
         size: bytes.
         modules: number of modules that were found.
         images: number of images that were found.

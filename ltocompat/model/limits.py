@@ -25,43 +25,45 @@ _BETWEEN_LOOKS = 256
 class Limits(Struct, frozen=True):
     """Bounds for reading one input file; the defaults are well above any real library.
 
-    The largest legitimate expansion known is 12.6x over a whole section (libcublasLt 13.10); single
-    PTX frames reach a few hundred.
+    The largest known expansion of a real section is 12.6x (libcublasLt 13.10). Single PTX frames
+    reach a few hundred.
 
     Attributes:
         image_bytes: bytes of one image, both stored and decoded.
-        image_ratio: decoded bytes for each stored byte of one image; not applied below 1 MiB
-            decoded.
-        total_bytes: decoded bytes over one input file.
+        image_ratio: decoded bytes for each stored byte of one image. It applies only above 1 MiB of
+            decoded bytes.
+        total_bytes: decoded bytes of all images of one input file.
         spool_bytes: bytes read from standard input.
         unpacked_bytes: unpacked bytes of all compressed members of one input file. Nested members
             count again; the files that a thin archive names count, too.
-        unpacked_ratio: unpacked bytes for each stored byte of a member or a stream; not applied
-            below 16 MiB. Deflate can't exceed 1032; real wheels stay below 10.
+        unpacked_ratio: unpacked bytes for each stored byte of a member or a stream. It applies only
+            above 16 MiB. Deflate can't exceed 1032; real wheels stay below 10.
         window_bytes: bytes that a decompressor keeps in memory for a member or an image. The
             strongest preset of xz needs 64 MiB, and the strongest of zstd 128 MiB. An image of LZ4
             is decoded as a whole and takes twice its size. The largest known one is a cubin of
             gpu4pyscf-libxc-cuda12x 0.9.0 and has 134 MiB.
-        depth: containers inside containers.
-        members: members of one container, or files of one folder tree.
-        entries: entries of one fatbin region or concatenated entry; files of all layers of one
-            container image.
-        sections: sections of one ELF file.
-        symbols: symbols read from one host file.
-        text_bytes: one string kept from a file: options, identifier, symbol name, note.
-        names_bytes: bytes of all names kept from one table; in hostile files, a million names share
-            the same bytes.
-        line_bytes: one line that is parsed as a whole: a requirement with its marker, or a target;
-            real ones stay below 1 KiB.
-        comparisons: comparisons of one requirement, such as ``>=12.4``; real ones have five.
-        dependencies: dependencies of one package; real ones have hundreds.
-        tables_bytes: a file of TOML, JSON or YAML that is parsed as a whole; real lock files stay
-            below 10 MB.
-        skipped: skipped places reported one by one for one input file; later ones are counted in
-            one row.
+        depth: levels of containers inside containers.
+        members: number of members of one container, or of files in one folder tree.
+        entries: number of entries of one fatbin region or concatenated entry; number of files in
+            all layers of one container image.
+        sections: number of sections of one ELF file.
+        symbols: number of symbols that are read from one host file.
+        text_bytes: bytes of one string that is kept from a file: options, identifier, symbol name,
+            note.
+        names_bytes: bytes of all names that are kept from one table. In hostile files, a million
+            names share the same bytes.
+        line_bytes: bytes of one line that is parsed as a whole: a requirement with its marker, or a
+            target. Real lines stay below 1 KiB.
+        comparisons: number of comparisons in one requirement, such as ``>=12.4``. Real requirements
+            have five.
+        dependencies: number of dependencies of one package. Real packages have hundreds.
+        tables_bytes: bytes of a TOML, JSON or YAML file that is parsed as a whole. Real lock files
+            stay below 10 MB.
+        skipped: number of skipped places that are reported one by one for one input file. One row
+            counts all later ones.
         seconds: wall-clock time for one input file.
-        trial_cpu_seconds: CPU time of the processes of all trials of one run; one link or load gets
-            a quarter of it. The 6,573 fragments of libcufft 12.5 take 7 s for three GPUs.
+        trial_cpu_seconds: CPU time of all trials of one run, in all of their processes. One link or
+            load gets a quarter of it. The 6,573 fragments of libcufft 12.5 take 7 s for three GPUs.
     """
 
     image_bytes: int = GIB

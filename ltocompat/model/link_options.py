@@ -11,7 +11,7 @@ from ltocompat.model.location import Location
 
 
 class Disagreement(Struct, frozen=True):
-    """A compile option in which LTO-IR images of one link differ.
+    """A compile option that differs between the LTO-IR images of one link.
 
     nvJitLink links them without a message (measured with 64 pairs of options and 15 versions).
 

@@ -22,13 +22,14 @@ _ADDRESS = re.compile(r"(?:^|[=,])[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class Location(Struct, frozen=True, gc=False):
-    """A file, a member, a region or an image.
+    """The place of a file, a member of a file, a fatbin region or an image.
 
     Attributes:
         path: the file as the user knows it; ``-`` is standard input.
         members: names of the members entered, outermost first, as stored (not encoded).
         offset: byte offset in the innermost file, None for the file as a whole.
-        entry: () for a region, (n,) for an entry, (n, k) for an image in a concatenated entry.
+        entry: ``()`` for a region, ``(n,)`` for an entry, ``(n, k)`` for an image in a concatenated
+            entry.
     """
 
     path: str
@@ -48,7 +49,7 @@ class Location(Struct, frozen=True, gc=False):
         return not self.members and self.offset is None
 
     def check_found(self, *, found: bool) -> None:
-        """Check that something was found at this place inside a file.
+        """Check that something was found at this place.
 
         Raises:
             UsageError: nothing was found.
@@ -91,7 +92,9 @@ class Location(Struct, frozen=True, gc=False):
 
     @classmethod
     def parse(cls, text: str) -> Location:
-        """Read the text of ``str()``, or a plain path; an existing file with the whole name wins.
+        """Read a location as ``str()`` writes it, or a plain path.
+
+        If a file has the whole text as its name, the location is that file.
 
         Raises:
             UsageError: the text is empty.

@@ -15,9 +15,10 @@ class Matrix(Struct, frozen=True):
     Attributes:
         path: the artifact; ``3 artifacts`` if the rows are artifacts.
         what: the kind of rows: ``nvJitLink`` (links), ``driver`` (loads) or ``ARTIFACT``.
-        rows: names of the rows, oldest first: ``12.0`` .. or ``525`` ..; artifacts with the worst
-            first.
-        columns: architectures: ``sm_75`` ..; deploy targets if the rows are artifacts.
+        rows: names of the rows: versions with the oldest first (``12.0``, ``525``), or artifacts
+            with the worst first.
+        columns: names of the columns: architectures (``sm_75``), or deploy targets if the rows are
+            artifacts.
         tried: True if trial links were made.
         cells: a result for each row and column; for a deploy target, the worst one.
     """

@@ -11,9 +11,8 @@ class Mend(Struct, frozen=True):
     """A change of a wheel's metadata, of RUNPATHs inside, or of its tags.
 
     Attributes:
-        requires: requirements to add to Requires-Dist: ``nvidia-nvjitlink-cu12>=12.4,<13``. Each
-            narrows a line about the same package.
-        instead: names of the packages whose lines these requirements replace.
+        requires: requirements to add to Requires-Dist: ``nvidia-nvjitlink-cu12>=12.4,<13``.
+        instead: names of the packages whose present requirements are replaced.
         looked_into: members, each with an element to add to its RUNPATH.
         not_looked_into: members, each with an element to remove from its RUNPATH.
         tag: the new tag of the file name and of WHEEL: ``py3-none-linux_x86_64``; empty if the tags

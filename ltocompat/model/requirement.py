@@ -50,10 +50,10 @@ class LinkerFloor(Struct, frozen=True):
     """The minimum nvJitLink that links all LTO-IR (and PTX, and SASS) of an artifact.
 
     Attributes:
-        possible: no older nvJitLink can link everything.
-        sure: this version, and newer ones of its major, surely link everything. Equal to
-            ``possible`` if the evidence is exact or a trial decided. None if a compiler is not in
-            the tables.
+        possible: the oldest nvJitLink that may link everything; no older one can.
+        sure: the oldest nvJitLink that surely links everything; so do newer ones of its major.
+            Equal to ``possible`` if the evidence is exact or a trial decided. None if a compiler is
+            not in the tables.
         ceiling: the first major for which NVIDIA no longer documents that the link works, e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.
@@ -70,7 +70,7 @@ class LinkerFloor(Struct, frozen=True):
 
     @property
     def exact(self) -> bool:
-        """Return whether one floor is left."""
+        """Return whether ``possible`` and ``sure`` are the same."""
         return self.possible == self.sure
 
     @property
@@ -86,16 +86,16 @@ class LinkerFloor(Struct, frozen=True):
 
 
 class RouteFloor(Struct, frozen=True):
-    """The minimum versions for one GPU and route: with older ones, ``check`` doesn't pass.
+    """The minimum versions for one GPU and route. With older versions, ``check`` doesn't pass.
 
     Attributes:
         route: ``load`` or ``link`` if modules can use both routes, else None.
         coverage: numbers of modules with and without code for the GPU.
         driver: the minimum driver; None without code for the GPU, or if no known driver works.
         nvjitlink: the minimum nvJitLink; None if none is needed or known.
-        verdict: the verdict of ``check`` with both; ``fail`` if no version works.
-        set_by: the rules that refuse the next older version; if no version works, the rules that
-            refuse it.
+        verdict: the verdict of ``check`` with both minimum versions; ``fail`` if no version works.
+        set_by: the rules that refuse the next older version. If no version works, the rules that
+            refuse every version.
         doubts: the rules that make the verdict ``undocumented`` or worse even with these versions.
         last_driver: the newest driver branch that works, ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
@@ -134,12 +134,13 @@ class Service(Tabular, frozen=True):
         ptx: number of modules that serve it with PTX.
         link: number of modules that are linked for it.
         none: number of modules with kernels but without code for it.
-        driver: the minimum driver, together with ``nvjitlink``, for all routes for which a driver
-            works; None without code, or if no driver works.
+        driver: the minimum driver, together with ``nvjitlink``, for every route that works with
+            some driver. None without code, or if no driver works.
         beyond: True if no known driver works.
         nvjitlink: the minimum nvJitLink that links for it; None if nothing is linked, or none is
             known.
-        routes: the minimum versions by route; ``driver`` and ``nvjitlink`` satisfy all routes.
+        routes: the minimum versions by route; ``driver`` and ``nvjitlink`` are enough for all
+            routes.
         hardly: True if far fewer modules have code for this GPU than for another GPU; ``check``
             then warns.
         last_driver: the newest driver branch that works, ``R580``.
@@ -175,7 +176,7 @@ class Service(Tabular, frozen=True):
 
     @property
     def kernels(self) -> tuple[int, int]:
-        """Number of its kernels, and of the kernels for the best GPU (0 if it is the best)."""
+        """The numbers of its kernels, and of the kernels for the best GPU (0 if it is the best)."""
         counts = ((route.coverage.kernels, route.coverage.best_kernels) for route in self.routes)
         return max(counts, key=lambda pair: pair[1], default=(0, 0))
 
@@ -216,7 +217,7 @@ class VariantFloors(Struct, frozen=True):
         name: file or folder of the variant in the artifact.
         modules: number of modules.
         driver_sass, driver_ptx, ptx_beyond: as in ``Required``.
-        nvjitlink: the minimum nvJitLink that surely works. If it is unknown, the oldest one that
+        nvjitlink: the minimum nvJitLink that surely works. If that is unknown, the oldest one that
             may work.
         driver_or_older: as in ``Required``.
     """
@@ -289,8 +290,8 @@ class Required(Struct, frozen=True, kw_only=True):
         no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
         variants: the floors of each variant; empty without variants. The variant that needs the
             least gives the floors of the artifact.
-        driver_or_older: ``sass``, ``ptx`` or both, if that driver is the oldest in the tables; an
-            older driver may work.
+        driver_or_older: ``sass``, ``ptx`` or both: its minimum driver is the oldest in the tables,
+            so an older driver may work.
     """
 
     path: str
@@ -310,5 +311,5 @@ class Required(Struct, frozen=True, kw_only=True):
 
     @property
     def nvjitlink_beyond(self) -> bool:
-        """Return whether it has code to link that no known nvJitLink accepts."""
+        """Return whether some of its code has to be linked, but no known nvJitLink accepts it."""
         return self.no_nvjitlink == NO_NVJITLINK

@@ -102,8 +102,8 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         behind_first: True if it lies there after the first region, where no linker looks.
         shipped_major: the major of the nvJitLink with which NVIDIA ships the CUDA library that
             contains it.
-        guarded: True if one image has no kernels, or only kernels that return at once, although
-            kernels of another image do more.
+        guarded: True if one image does less than another: it has no kernels, or only kernels that
+            return at once.
         uneven: True if its images may have different kernels.
     """
 

@@ -32,7 +32,7 @@ class Removal(Tabular, frozen=True):
 
     Attributes:
         reason: the reason.
-        images: how many images.
+        images: number of removed images.
         size: bytes in the files, headers and padding included.
     """
 
@@ -48,7 +48,7 @@ class Untouched(Tabular, frozen=True):
         reason: one sentence.
         modules: number of modules.
         size: bytes in the files.
-        example: the place of the first of these modules.
+        example: the place of the first unchanged module.
     """
 
     reason: str
@@ -96,14 +96,16 @@ class CodeTally(Struct):
     Attributes:
         images: number of removed images, by reason.
         sizes: bytes of the removed images, by reason, including headers and padding.
-        left: reason -> number of unchanged modules, their bytes, the place of the first.
-        gpus: capability of each GPU that is not kept -> two numbers. The first counts modules that
-            now have no code for it. The second counts modules that now have PTX instead of SASS.
+        left: for each reason, three values of the unchanged modules: their number, their bytes, and
+            the place of the first.
+        gpus: for the capability of each GPU that is not kept, two numbers. The first counts modules
+            that now have no code for this GPU. The second counts modules that now have PTX instead
+            of SASS.
         stored: bytes of all device code before the change.
-        zeros: bytes that are zeros now, at the old ends of regions.
+        zeros: bytes at the old ends of regions, which are zero now.
         kept: number of unchanged images in changed regions; their SHA-256 was compared.
-        zstd: number of these images that Zstandard compressed before.
-        more_zstd: number of these images that only now are compressed with Zstandard.
+        zstd: number of ``kept`` images that were compressed with Zstandard before the change.
+        more_zstd: number of ``kept`` images that the change compressed with Zstandard.
     """
 
     images: Counter[RemovalReason] = field(default_factory=Counter)

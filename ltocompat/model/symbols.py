@@ -13,20 +13,20 @@ _ONE_BYTE = re.compile(r"b1(?![0-9])")
 
 
 class DeviceSymbols(Struct, frozen=True):
-    """The functions and variables by which an image links with other images; all lists are sorted.
+    """The functions and variables that link an image with other images; all lists are sorted.
 
-    No list has names that the driver and every linker provide themselves, such as ``vprintf``.
+    The lists leave out names that the driver and every linker provide, such as ``vprintf``.
 
     Attributes:
-        undefined_functions: functions that the image calls, or whose address it takes, but does not
-            define.
+        undefined_functions: functions that the image uses but does not define: it calls them or
+            takes their address.
         needed_by_kernels: the undefined functions that a kernel of the image reaches through calls.
         undefined_variables: variables that are declared ``extern`` and not defined.
         defined: strong definitions; a link can't have two with one name.
         weak: weak definitions, which another definition of the same name replaces.
         kernels: the definitions that are kernels.
-        prototypes: result and parameters of functions that the image defines for others or needs
-            from them, as assemblers write them: ``("helper", "#vil")`` for an int and a long.
+        prototypes: functions that the image shares with other images, each with its types as the
+            cubin encodes them. ``("helper", "#vil")`` has no result and takes an int and a long.
     """
 
     undefined_functions: tuple[str, ...] = ()

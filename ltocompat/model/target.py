@@ -21,7 +21,7 @@ class DriverVersion:
 
     Attributes:
         numbers: ``(550, 54, 15)``; the first is the branch.
-        text: its name if the numbers are no exact release (``a later 550``).
+        text: the name to show if the numbers are not an exact release (``a later 550``).
     """
 
     numbers: tuple[int, ...]
@@ -47,7 +47,7 @@ ANY_DRIVER = "any"  # the text of a driver that nothing names
 
 
 class Quantifier(enum.Enum):
-    """The versions in a set that the code has to work with: one, or all of them."""
+    """The number of versions in a set that the code has to work with: one, or all."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, but it isn't known which"
@@ -102,8 +102,7 @@ class Gpu(Struct, frozen=True, cache_hash=True):
 
     Attributes:
         name: as it was written: ``h100``, ``sm_90``.
-        arch: its architecture; a suffix (``sm_90a``) applies only to links, since the GPU is the
-            same.
+        arch: its architecture. Only links use a suffix (``sm_90a``).
         data_center: True if cuda-compat supports it (data centre GPUs, NGC-ready RTX, Jetson); None
             if the name doesn't show that.
         tegra: True for an integrated GPU (Jetson, DRIVE); NVIDIA does not promise that code for
@@ -147,12 +146,12 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         nvlink: the offline device linker for objects and archives.
         lto: True if links with LTO-IR for the target use ``-lto``.
         gpus: the GPUs; empty if none is known.
-        sources: key -> the source of its value, for every known key.
+        sources: every known key with the source of its value.
         by_files: True if neither a driver nor a system was given. Then the driver depends on the
             system of each file, and ``driver`` is the Linux driver.
         windows_driver: the driver on Windows in that case; None if unknown.
         nodes: names of the machines that this target stands for, if a file of nodes gave it.
-        untold: the facts about these machines that the file doesn't have; they can't be checked.
+        untold: the facts about these machines that the file doesn't have. They can't be checked.
     """
 
     name: str
@@ -178,16 +177,19 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         return replace(self, system=System("windows"), driver=self.windows_driver, by_files=False)
 
     def linker_of(self, *, objects: bool) -> tuple[VersionSet[Release] | None, bool]:
-        """Return the linker of a link (None if the target names none), and whether it is nvlink.
+        """Return the target's linker for a link, and whether this linker is nvlink.
 
         Args:
             objects: True if the inputs contain relocatable objects, which builds give to nvlink.
+
+        Returns:
+            The linker (None if the target names none), and True if it is nvlink.
         """
         offline = self.nvlink is not None and (objects or self.nvjitlink is None)
         return (self.nvlink if offline else self.nvjitlink), offline
 
     def for_link(self, *, objects: bool) -> Target:
-        """Return this target with only the linker that gets all inputs of a link."""
+        """Return this target without the linker that a link doesn't use."""
         _, offline = self.linker_of(objects=objects)
         return replace(self, nvjitlink=None) if offline else replace(self, nvlink=None)
 

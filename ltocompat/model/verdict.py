@@ -19,10 +19,11 @@ from ltocompat.model.words import count
 class Verdict(enum.IntEnum):
     """A verdict on device code on a target, from the best to the worst.
 
-    ``ok``: documented to work. ``jit``: works, the driver compiles PTX at load. ``undocumented``:
-    measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing, which the finding
-    names. ``fail``: it will not link or load. Only a module can be ``not for this GPU``: it has no
-    code for the GPU, or none that can be checked. Any other verdict of a module outweighs it.
+    ``ok``: documented to work. ``jit``: works; the driver compiles PTX at load. ``undocumented``:
+    measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing; the finding names
+    it. ``fail``: it will not link or load. Only a module can be ``not for this GPU``: it has no
+    code for the GPU that can be checked. Any other verdict of a module outweighs ``not for this
+    GPU``.
     """
 
     NOT_FOR_GPU = -1
@@ -184,18 +185,18 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
     Attributes:
         level: its severity.
         source: the document or measurement behind the rule.
-        about_loading: True if the finding is about loading, about which a trial link shows nothing.
+        about_loading: True if the finding is about loading, so that a trial link proves nothing.
         promised_after_trial: True if NVIDIA promises that the code works once a trial link
             succeeds.
         nondeterministic: True if the result differs from run to run, so that one success proves
             nothing.
-        places: its modules; not all of them if there are very many.
+        places: its modules; the list is incomplete if there are very many.
         kernels: names of the kernels of its modules, each once, if they were read.
         kernel_modules: number of its modules whose kernels were read.
         all_kernels: True if each of its modules has kernels and all their names are known.
-        forgiven: why the requirement does not count: ``known``, ``ignored`` or ``allowed``; else
-            empty.
-        origins: in a container image: the origins of the files with its modules.
+        forgiven: the reason why the finding does not count: ``known``, ``ignored`` or ``allowed``.
+            Empty if it counts.
+        origins: the origins of the files with its modules, if they are in a container image.
     """
 
     row_columns: ClassVar[str] = (
@@ -217,13 +218,13 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_condition(self) -> bool:
-        """Return whether it is a warning next to ``ok`` that a trial link would settle."""
+        """Return whether it is a warning about ``ok`` code that a trial link would settle."""
         return self.verdict is Verdict.OK and self.decided_by_trial
 
     def counts_from(self, threshold: Verdict) -> bool:
-        """Return whether it counts at this threshold.
+        """Return whether the finding counts at this threshold.
 
-        A warning next to ``ok`` counts as ``undocumented``; a note counts as ``ok``.
+        A warning about ``ok`` code counts as ``undocumented``. A note about it counts as ``ok``.
         """
         beside_ok = self.verdict is Verdict.OK and self.level is Level.WARNING
         counted = Verdict.UNDOCUMENTED if beside_ok else self.verdict
@@ -250,9 +251,9 @@ class Coverage(Struct, frozen=True, gc=False):
         link: number of modules that are linked for the GPU.
         without_kernels: number of modules without kernels, as far as kernels were counted.
         none: number of modules with kernels but without code for this GPU.
-        kernels: number of the ``best_kernels`` that have code for this GPU.
-        best_kernels: number of kernels for the GPU with the most kernels; 0 if this GPU has all of
-            them.
+        kernels: number of kernels with code for this GPU, out of ``best_kernels``.
+        best_kernels: number of kernels with code for the GPU that has the most; 0 if this GPU has
+            code for all of them.
     """
 
     modules: int
@@ -266,7 +267,7 @@ class Coverage(Struct, frozen=True, gc=False):
 
     @property
     def served(self) -> int:
-        """Modules whose kernels get onto the GPU."""
+        """The number of modules that serve the GPU."""
         return self.sass + self.ptx + self.link
 
 
@@ -274,7 +275,7 @@ class Extent(Struct, frozen=True, gc=False):
     """The part of an artifact that has the verdict.
 
     Attributes:
-        modules: number of modules with the verdict; 0 if it is about the artifact as a whole.
+        modules: number of modules with the verdict; 0 if the verdict is about the whole artifact.
         judged: number of checked modules with code for the GPU.
     """
 
@@ -301,7 +302,7 @@ class VariantVerdict(Struct, frozen=True):
         version: the version that distinguishes it: ``11.8``, ``13``.
         verdict: the verdict on it together with the files that belong to no variant.
         rules: rules that make the verdict worse than ``jit``.
-        serves: True if it has code for the GPU, or if no variant has.
+        serves: True if it has code for the GPU, or if no variant has code for it.
         decides: True if this variant fits best; the artifact then has its verdict.
     """
 
@@ -329,18 +330,18 @@ class Result(Tabular, frozen=True, gc=False):
         route: how its modules get onto the GPU; None if each module has only one route.
         verdict: the worst verdict of all modules that were checked, as the rules combine them.
         coverage: numbers of modules with and without code for the GPU.
-        not_judged: routes that were not checked, since the target doesn't name what they depend on:
-            ``load``, ``link``.
+        not_judged: routes that were not checked (``load``, ``link``), since the target names no
+            driver or no linker.
         findings: worst first.
         why: the reasoning, one sentence per line, made when it is first read.
         extent: number of modules with the verdict.
-        forgiven: why a bad verdict does not count: ``known``, ``ignored``, ``allowed`` or
-            ``OTHER_VARIANT``; empty if the verdict counts or is good.
+        forgiven: the reason why a bad verdict does not count: ``known``, ``ignored``, ``allowed``
+            or ``OTHER_VARIANT``. Empty if the verdict counts or is good.
         distribution: the package of the artifact: ``cupy-cuda12x 14.2.0``; empty if unknown or not
             requested.
         variants: the verdict on each variant, oldest first; empty without variants.
-        known_as: the path of a separate file in its project, which does not depend on the current
-            folder; empty if not requested.
+        known_as: the path of a separate file in its project. It does not depend on the current
+            folder. Empty if not requested.
     """
 
     row_columns: ClassVar[str] = (
@@ -372,19 +373,19 @@ class Result(Tabular, frozen=True, gc=False):
 
     @property
     def without_device_code(self) -> bool:
-        """Return whether there is no device code, and nothing hides any."""
+        """Return whether there is surely no device code."""
         notes = all(finding.level is Level.NOTE for finding in self.findings)
         return notes and not self.coverage.modules and self.verdict is Verdict.UNKNOWN
 
     @property
     def holds_nothing(self) -> bool:
-        """Return whether there is no device code, whatever else is known of file or machine."""
+        """Return whether there is no device code, even if the file or the machine has problems."""
         known = self.without_device_code or self.verdict is not Verdict.UNKNOWN
         return known and not self.coverage.modules
 
     @property
     def counted(self) -> Verdict:
-        """The verdict for combining: a sound file without device code is ``not for this GPU``."""
+        """The verdict to combine: a sound file without device code is ``not for this GPU``."""
         empty = self.holds_nothing and self.verdict in (Verdict.OK, Verdict.UNKNOWN)
         return Verdict.NOT_FOR_GPU if empty else self.verdict
 

@@ -189,8 +189,8 @@ def packages_beside(
         packages = packages_at(path, limits)
         if not packages:
             raise UsageError(
-                f"{path} is not a package; give a wheel, a conda package, a folder of wheels, a "
-                "*.dist-info folder, an environment, a report of pip or a lock file"
+                f"{path} is not a package; give a wheel, conda package, folder of wheels, "
+                "*.dist-info folder, environment, lock file or report of pip"
             )
         found += packages
     return tuple(found)

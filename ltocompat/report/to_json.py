@@ -20,18 +20,18 @@ _VERBS = {
 
 
 def to_json(records: object) -> str:
-    """Return the JSON document of the records that ``inspect``, ``check`` and others give.
+    """Return the JSON document of the records that ``inspect``, ``check`` and other functions give.
 
     Args:
         records: one record, or all records of one call.
 
     Returns:
-        ASCII text, as ``--format json`` of the verb writes it; ``ltocompat schema VERB`` prints its
+        ASCII text, as ``--format json`` of the verb writes it. ``ltocompat schema VERB`` prints its
         schema.
 
     Raises:
-        UsageError: there is no record, or a record that no verb writes; the records of ``audit``
-            need the policy, so use ``ltocompat audit --format json``.
+        UsageError: there is no record, or no verb writes such a record. Records of ``audit`` need
+            the policy: use ``ltocompat audit --format json``.
     """
     several = iter(records) if isinstance(records, Iterable) else iter((records,))
     first = next(several, None)

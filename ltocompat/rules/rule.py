@@ -237,11 +237,11 @@ class Link(Struct, frozen=True):
 class Problem(BaseFinding, frozen=True, gc=False):
     """Something wrong with a machine, with a library on it, or with a package.
 
-    ``remedy`` and ``evidence`` are empty if the rule's own texts apply, ``rule`` until the rule's
-    family fills it in, and ``subject`` if the message is the subject.
+    ``remedy`` and ``evidence`` are empty if the rule's own texts apply. ``subject`` is empty if the
+    message is the subject. ``rule`` is empty until the rule's family fills it in.
 
     Attributes:
-        level: its severity; None: from its verdict.
+        level: its severity; None for the severity of its verdict.
         mend: a change of the wheel that may fix it; None if none is known.
     """
 

@@ -21,10 +21,9 @@ class ArchFilter(Struct, frozen=True):
     """One architecture to select.
 
     Attributes:
-        number: 90 for ``sm_90a``.
-        suffix: must be equal: ``a`` for ``sm_90a``; the filter ``90`` does not
-            match ``sm_90a``.
-        form: real, virtual or LTO; None for any.
+        number: the number, 90 for ``sm_90a``.
+        suffix: the exact suffix, ``a`` for ``sm_90a``. The filter ``90`` does not match ``sm_90a``.
+        form: real, virtual or LTO; None for any form.
     """
 
     number: int
@@ -32,7 +31,7 @@ class ArchFilter(Struct, frozen=True):
     form: ArchForm | None
 
     def matches(self, arch: SmArch | None) -> bool:
-        """Return whether ``arch`` matches; an unknown architecture never does."""
+        """Return whether ``arch`` matches; an unknown architecture never matches."""
         return (
             arch is not None
             and arch.number == self.number
@@ -53,7 +52,7 @@ class ArchFilter(Struct, frozen=True):
 
 
 class ImageFilter(Struct, frozen=True):
-    """A selection of images: all attributes must match, each by any of its values.
+    """A selection of images. An image must match every attribute, by any one of its values.
 
     Attributes:
         kinds: kinds of images; empty for any.
@@ -84,7 +83,7 @@ class ImageFilter(Struct, frozen=True):
         """Read the values of ``--kind``, ``--arch`` and ``--made-by``; commas separate values.
 
         Raises:
-            UsageError: a value is invalid; the sentence names the valid values.
+            UsageError: a value is invalid; the message names the valid values.
         """
         return cls(
             frozenset(_kind(text) for text in _split(kinds)),
@@ -109,8 +108,8 @@ def _maker(text: str) -> str:
     if _VERSION.fullmatch(text) or _NAME.fullmatch(text):
         return text
     raise UsageError(
-        f"{text!r} is not a maker; give a release (12.4), an exact version (13.3.73), a tool "
-        "(nvlink), a role (compiler, linker, finalizer) or unknown"
+        f"{text!r} is not a maker; give a release (12.4), version (13.3.73), tool (nvlink), role "
+        "(compiler, linker, finalizer) or unknown"
     )
 
 

@@ -157,8 +157,8 @@ def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: in
     if missing and limits.require_sandbox:
         since = {1: "5.13", 9: "7.1"}[landlock_since]
         raise TrialImpossible(
-            f"{' and '.join(missing)} can't confine a trial here; use Linux {since} or later "
-            "with Landlock and seccomp, or leave out --require-sandbox if you trust the code"
+            f"{' and '.join(missing)} can't confine a trial here; use Linux {since} or later with "
+            "Landlock and seccomp, or leave out --require-sandbox for trusted code"
         )
     return held
 

@@ -97,13 +97,13 @@ class LinkOutcome(enum.StrEnum):
     """The outcome of a link; each value says only what the link proves.
 
     Attributes:
-        ACCEPTED: all inputs were added (and the output, if requested, has no code).
+        ACCEPTED: all inputs were added. If an output was requested, it has no code.
         COMPILED: the output has code; a later link may define the missing symbols (``-r``,
             ``-ptx``).
         LINKED: the output has a kernel, and no symbol is undefined.
         LOST: the link succeeded, but a kernel that an input has for the target is not in the
             output.
-        UNRESOLVED: the library's log names symbols that no input defines; this says nothing about
+        UNRESOLVED: the library's log names symbols that no input defines. This proves nothing about
             compatibility.
         REFUSED: the library returned an error.
         CRASHED: the process ended without an answer.
@@ -227,7 +227,7 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
             first.
         seconds: time in the library.
         output_size: bytes of the output, None without one.
-        kernels_in_output: None without an output that can be read.
+        kernels_in_output: number of kernels in the output; None if no output can be read.
         lost: kernels of the inputs that are missing from the output.
         registers: the largest number of registers per thread among the kernels; None without a
             kernel.

@@ -36,8 +36,8 @@ class Baseline(Struct, frozen=True):
 
     Attributes:
         source: the file; empty for none.
-        findings: the extents of each finding by its fingerprint, one extent for each artifact that
-            has the finding.
+        findings: for the fingerprint of each finding, its extents: one for each artifact with the
+            finding.
     """
 
     source: str = ""

@@ -31,8 +31,8 @@ class ExtentPart(Struct, frozen=True, order=True):
     Attributes:
         verdict: their verdict.
         modules: number of modules: 0 for an artifact as a whole, None for any number.
-        asked: the version or name that they require: ``driver 525.60.13``, ``sm_90``; empty for
-            none, ``*`` for any.
+        asked: the version or name that the modules require: ``driver 525.60.13``, ``sm_90``. Empty
+            for none, ``*`` for any.
     """
 
     verdict: Verdict
@@ -45,9 +45,9 @@ class ExtentPart(Struct, frozen=True, order=True):
         return f"{self.verdict}{number}{asks}"
 
     def is_covered(self, known: ExtentPart) -> bool:
-        """Return whether ``known`` has a verdict and a required version at least as bad.
+        """Return whether ``known`` has an equal or worse verdict and an equal or higher version.
 
-        A part about modules never covers a part about an artifact as a whole, and vice versa.
+        A part about modules never covers a part about the whole artifact, nor the other way round.
         """
         alike = known.modules is None or bool(known.modules) == bool(self.modules)
         return alike and self.verdict <= known.verdict and _asks_no_more(self.asked, known.asked)

@@ -40,7 +40,7 @@ _INSTALLED = re.compile(r".*/(?:site|dist)-packages/(?P<inside>.+)", re.DOTALL)
 
 
 class FindingKey(Struct, frozen=True):
-    """The identity of a finding: findings with equal keys are the same.
+    """The identity of a finding: findings with equal keys are the same finding.
 
     Attributes:
         rule: ID of the rule.
@@ -68,7 +68,7 @@ class FindingKey(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Its location, as a policy may name it: ``nvidia-cusparse::nvidia/lib/libcusparse.so``."""
+        """The location, as a policy can name it: ``nvidia-cusparse::nvidia/lib/libcusparse.so``."""
         return "::".join(filter(None, (self.distribution, self.member)))
 
 

@@ -23,14 +23,23 @@ _MOST_PARTS = 2
 
 
 class Standing(enum.StrEnum):
-    """The standing of a finding."""
+    """The effect of a finding on the audit.
 
-    COUNTS = "counts"  # it fails the audit
-    UNDECIDED = "undecided"  # nobody knows whether it would; the audit can't pass
-    PASSES = "passes"  # its verdict is better than what the policy fails on
-    KNOWN = "known"  # it stands in the baseline
-    IGNORED = "ignored"  # the policy ignores it for a while
-    ALLOWED = "allowed"  # the policy allows it for good
+    Attributes:
+        COUNTS: the finding fails the audit.
+        UNDECIDED: a fact is missing to decide this, so the audit can't pass.
+        PASSES: the verdict of the finding is better than the verdicts that fail the audit.
+        KNOWN: the baseline lists the finding.
+        IGNORED: an exception with an end date covers it.
+        ALLOWED: an exception without an end date covers it.
+    """
+
+    COUNTS = "counts"
+    UNDECIDED = "undecided"
+    PASSES = "passes"
+    KNOWN = "known"
+    IGNORED = "ignored"
+    ALLOWED = "allowed"
 
 
 HELD_UP = (Standing.COUNTS, Standing.UNDECIDED)
@@ -44,7 +53,7 @@ class Assessed(Struct, frozen=True):
         standing: whether the finding counts.
         fingerprint: the key of the finding.
         exception: the exception that covers the finding, else None.
-        limits: the reasons why other exceptions do not cover it, one clause each.
+        limits: the reasons why other exceptions do not cover the finding, one clause each.
     """
 
     standing: Standing
@@ -58,11 +67,11 @@ class Audited(Struct, frozen=True):
 
     Attributes:
         checked: the result as ``check`` gives it.
-        result: the same result with new levels: a finding that counts is an error; one that does
-            not count is a note, whose ``forgiven`` gives the reason. The verdict stays.
+        result: the same result with new levels. A finding that counts is an error. Any other
+            finding is a note, and its ``forgiven`` gives the reason. The verdict stays.
         assessed: the assessment of each finding, in the same order.
         failed: True if a finding counts (fails the audit).
-        undecided: True if no finding counts, but a fact is missing to pass the audit.
+        undecided: True if no finding counts, but the audit can't pass because a fact is missing.
     """
 
     checked: Result
@@ -87,7 +96,7 @@ class Audited(Struct, frozen=True):
         return replace(self.checked, findings=left)
 
     def having(self, *standings: Standing) -> tuple[tuple[Finding, Assessed], ...]:
-        """The findings of these standings."""
+        """Return the findings with these standings."""
         pairs = zip(self.result.findings, self.assessed, strict=True)
         return tuple(
             (finding, assessed) for finding, assessed in pairs if assessed.standing in standings

@@ -66,8 +66,8 @@ def _refuse_of_others(path: str) -> None:
     sudo = os.environ.get("SUDO_UID", "") if os.getuid() == 0 else ""
     if owner not in (0, os.getuid()) and str(owner) != sudo:
         raise UsageError(
-            f"{path} is the nearest policy, but it belongs to user {owner}, not to you or root; if "
-            f"you trust it, name it with --config {path}"
+            f"{path}, the nearest policy, belongs to user {owner}, not to you or root; if you "
+            f"trust it, add --config {path}"
         )
 
 

@@ -50,7 +50,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         return f"{until} ({self.reason})"
 
     def concerns(self, result: Result, finding: Finding) -> bool:
-        """Return whether it matches a finding, apart from the finding's kernels and extent."""
+        """Return whether it matches a finding; kernels and extent are not compared."""
         if finding.rule != self.rule or not fnmatchcase(result.target.name, self.target):
             return False
         if self.gpus is not None and gpu_key(result.gpu) not in self.gpus:
@@ -64,7 +64,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         return any(fnmatchcase(name, self.path) for name in (*names, key.place))
 
     def beyond_kernels(self, finding: Finding) -> str:
-        """The kernels of a finding that it doesn't cover, as a clause; empty for none."""
+        """Return the kernels of a finding that it doesn't cover, as a clause; empty for none."""
         if not self.by_kernel:
             return ""
         others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
@@ -101,7 +101,7 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
 
     Attributes:
         targets: where its releases run; if empty, only rules for every target apply.
-        prefix: the prefix of the names of the policy's tables in its file.
+        prefix: the prefix of the policy's tables in its file: ``tool.ltocompat.``.
         trial_auto: True if installed nvJitLinks are tried for unknown verdicts.
         here: the machine on which modules are loaded; None if its driver is not used.
         exceptions: the exceptions, with or without an end date.
@@ -124,17 +124,17 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
         return bool(self.source or self.options)
 
     def origin(self, key: str) -> str:
-        """Return the option or the key of the file that sets a value: ``--require-archs``."""
+        """Return the option that sets a value, ``--require-archs``, or the key and its file."""
         return f"--{key}" if key in self.options else f"{key} in {self.source}"
 
     @property
     def every_target(self) -> tuple[Target, ...]:
-        """All targets of the policy, and this machine if modules are loaded on it."""
+        """All targets of the policy; also this machine, if modules are loaded on it."""
         return self.targets if self.here is None else (*self.targets, self.here)
 
     @property
     def table(self) -> str:
-        """The header of the table for its keys: ``[tool.ltocompat.audit]``."""
+        """The header of the table with the policy's keys: ``[tool.ltocompat.audit]``."""
         return f"[{self.prefix}audit]"
 
 

@@ -137,8 +137,8 @@ def require_tls(address: str) -> None:
         here = here or ipaddress.ip_address(parts.hostname or "").is_loopback
     if parts.scheme not in ("tls", "wss") and not (here and parts.scheme in ("tcp", "ws")):
         raise UsageError(
-            f"the scheduler {address!r} is reached over a network without TLS, and anyone who "
-            "reaches a cluster can run code on it; start it with TLS and write tls://HOST:PORT"
+            f"the scheduler {address!r} has no TLS: anyone on its network can run code on it; "
+            "start it with TLS and write tls://HOST:PORT"
         )
 
 

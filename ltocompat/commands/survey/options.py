@@ -60,9 +60,9 @@ class RunOptions(Struct, frozen=True):
     """The choice of distributions.
 
     Attributes:
-        sources: Folders of packages, here or at an address that fsspec knows (s3://BUCKET/wheels),
-            files of names or requirements (one per line), or addresses of package indexes
-            (https://HOST/simple).
+        sources: Folders of packages, files of names or requirements (one per line), or addresses of
+            package indexes (https://HOST/simple). A folder may have an address that fsspec knows
+            (s3://BUCKET/wheels).
         folder: The folder of the dataset, or its address.
         targets: Where the packages will run, as in check. Repeatable. Default: driver branches from
             535 to 615, each with the GPUs of its time.

@@ -94,8 +94,8 @@ class Module(Record):
 
     Attributes:
         registered: True if the CUDA runtime loads the module; null if unknown.
-        guarded: True if one image has no kernels, or only kernels that return at once, although
-            kernels of another image do more.
+        guarded: True if one image does less than another: it has no kernels, or only kernels that
+            return at once.
         uneven: True if the images may have different kernels.
     """
 

@@ -67,9 +67,9 @@ class Coverage(Record):
         sass: Number of modules that serve the GPU with SASS.
         ptx: Number of modules that serve the GPU with PTX.
         link: Number of modules that are linked for the GPU.
-        kernels: Number of kernels among best_kernels that have code for this GPU.
-        best_kernels: Number of kernels for the GPU with the most kernels; 0 if this GPU has code
-            for all of them.
+        kernels: Number of kernels with code for this GPU, out of best_kernels.
+        best_kernels: Number of kernels with code for the GPU that has the most; 0 if this GPU has
+            code for all of them.
     """
 
     modules: Count

@@ -281,6 +281,6 @@ def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> InstalledFil
 def _check(requirement: str, what: str, found: str, expected: str) -> None:
     if found != expected:
         raise LtocompatError(
-            f"{what} of {requirement} has the SHA-256 {found}, not the {expected} of the "
-            "release; the file was not kept; check its index or mirror"
+            f"{what} of {requirement} has the SHA-256 {found} instead of {expected}; the file was "
+            "not kept: check its index or mirror"
         )
