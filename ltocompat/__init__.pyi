@@ -210,11 +210,11 @@ def extract(
 def inspect(
     *paths: Source,
     kernels: bool = False,
+    jobs: int | None = None,
     hashes: bool = False,
     trial_link: bool = False,
     install_linkers: bool = False,
     where: ImageFilter | None = None,
-    jobs: int | None = None,
     limits: Limits = ...,
     progress: Callable[[Progress], None] | None = None,
     on_error: OnError | None = None,

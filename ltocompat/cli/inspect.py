@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ltocompat.cli.options import QUIET, VERBOSE, ImageChoice, ListFormat, Sandbox
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
-from ltocompat.commands.options import InspectOptions, Option, WeighOptions
+from ltocompat.commands.options import InspectOptions, Option
 from ltocompat.model.errors import UsageError
 from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus, ReadingStatus, of_weight
@@ -24,14 +24,11 @@ class Rows(Struct, frozen=True):
         by: Group the summary by this (default: by kind and maker).
         images: One row per image, in file order, instead of the summary.
         weigh: Show the bytes of each kind of code, and how many could be saved.
-        keep_gpus: With --weigh: show the bytes that slim saves if it keeps only code for these
-            GPUs: h100+l4.
     """
 
     by: Annotated[str | None, Option(choices=tuple(GROUPS))] = None
     images: Annotated[bool, Option()] = False
     weigh: Annotated[bool, Option(after="hashes")] = False
-    keep_gpus: Annotated[tuple[str, ...], Option(flags=("--keep-gpu",), metavar="GPU")] = ()
 
 
 class Amount(Struct, frozen=True):
@@ -65,7 +62,7 @@ def inspect(
     by, listed = rows.by, rows.images or options.hashes
     if by is not None and listed:
         raise UsageError("--by groups a summary, but --images and --hash show none; use only one")
-    if rows.keep_gpus and not rows.weigh:
+    if options.keep_gpus and not rows.weigh:
         raise UsageError("--keep-gpu makes --weigh show what slim would save; add --weigh")
     where = choice.filter()
     options = replace(options, where=where)
@@ -86,10 +83,8 @@ def inspect(
         from ltocompat.commands import weigh as weigh_command
         from ltocompat.report.verbs import weigh as weigh_report
 
-        asked = (options.kernels, rows.keep_gpus, options.jobs, options.platform)
-        weighing = WeighOptions(options.paths, *asked)
         writing = in_format(form, weigh_report.REPORT, view, map(str, options.paths))
-        return run_verb(weigh_command.run, weighing, writing, ExitStatus(of_weight))
+        return run_verb(weigh_command.run, options, writing, ExitStatus(of_weight))
     from ltocompat.commands import inspect as command
     from ltocompat.report.verbs.inspect import REPORT
 

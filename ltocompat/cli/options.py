@@ -77,7 +77,7 @@ class Sandbox(Struct, frozen=True):
     """
 
     require_sandbox: Annotated[
-        bool, Option(env=REQUIRE_SANDBOX, parse=_require_sandbox, after="install_linkers")
+        bool, Option(env=True, parse=_require_sandbox, after="install_linkers")
     ] = False
 
 
@@ -89,10 +89,7 @@ class TrialBounds(Sandbox, frozen=True):
     """
 
     trial_seconds: Annotated[
-        float,
-        Option(
-            metavar="SECONDS", env="LTOCOMPAT_TRIAL_SECONDS", within=(1, 10**9), after="trial_load"
-        ),
+        float, Option(metavar="SECONDS", env=True, within=(1, 10**9), after="trial_load")
     ] = DEFAULT_LIMITS.trial_cpu_seconds
 
     def limits(self) -> Limits:
@@ -134,7 +131,7 @@ class Threshold(Struct, frozen=True):
     """
 
     strict: Annotated[bool, Option()] = False
-    fail_on: Annotated[str | None, Option(choices=FAIL_ON, env="LTOCOMPAT_FAIL_ON")] = None
+    fail_on: Annotated[str | None, Option(choices=FAIL_ON, env=True)] = None
 
     def verdict(self) -> Verdict | None:
         """The best verdict that counts as a finding; None if no option sets it.

@@ -82,7 +82,9 @@ class _Shown(Struct, frozen=True):
         if isinstance(option, Argument):
             yield _Argument(self.name, option.help, nargs=-1 if self.several else 1, **shown)
             return
-        shown |= {"help": option.help, "envvar": option.env, "multiple": self.several}
+        shown |= {"help": option.help, "multiple": self.several}
+        if option.env:
+            shown["envvar"] = f"LTOCOMPAT_{self.flags[0].lstrip('-').replace('-', '_').upper()}"
         if isinstance(self.default, bool):
             on = self.default and not self.turns_off
             shown |= {"is_flag": True, "default": on, "show_default": on}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ltocompat.trial.narrow_makers import MakerNarrower
 
 
-@public(InspectOptions, "*paths")
+@public(InspectOptions, "*paths", without=("keep_gpus", "platform"))
 def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iterator[Record]:
     """List the device code in files, folders and places, and the tools that made it.
 

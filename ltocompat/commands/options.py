@@ -49,7 +49,7 @@ class Option(Struct, frozen=True):
         metavar: the placeholder of its value.
         choices: the words that it accepts; they are its metavar and its shell completions.
         complete: returns shell completions; other words are valid, too.
-        env: an environment variable that also sets it.
+        env: True if an environment variable also sets it: ``LTOCOMPAT_`` and the name of its flag.
         parse: converts the typed text to the value; None: keep the text.
         within: the smallest and the largest integer that it accepts.
         after: the option before it in the help; None: the field above it.
@@ -61,7 +61,7 @@ class Option(Struct, frozen=True):
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     complete: Callable[[], list[str]] | None = None
-    env: str | None = None
+    env: bool = False
     parse: Callable[[Any], Any] | None = None
     within: tuple[int, int] | None = None
     after: str | None = None
@@ -212,13 +212,7 @@ Paths = Annotated[
         metavar="PATH...",
     ),
 ]
-InstallLinkers = Annotated[
-    bool,
-    Option(
-        "Install missing linkers that a trial needs.",
-        env="LTOCOMPAT_INSTALL_LINKERS",
-    ),
-]
+InstallLinkers = Annotated[bool, Option("Install missing linkers that a trial needs.", env=True)]
 Platform = Annotated[
     str | None,
     Option(
@@ -265,14 +259,12 @@ class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
         allow_empty: Pass if there is no device code, or no file at all.
     """
 
-    trial_link: Annotated[
-        bool | Literal["auto"], Option(env="LTOCOMPAT_TRIAL_LINK", words=(AUTO,))
-    ] = False
-    trial_load: Annotated[bool, Option(env="LTOCOMPAT_TRIAL_LOAD")] = False
+    trial_link: Annotated[bool | Literal["auto"], Option(env=True, words=(AUTO,))] = False
+    trial_load: Annotated[bool, Option(env=True)] = False
     install_linkers: InstallLinkers = False
     beside: Annotated[tuple[StrPath, ...], Option(flags=("--with",), metavar="FILE")] = ()
-    cache: Annotated[bool, Option(flags=("--no-cache",), env="LTOCOMPAT_NO_CACHE")] = True
-    allow_empty: Annotated[bool, Option(env="LTOCOMPAT_ALLOW_EMPTY", after="verbose")] = False
+    cache: Annotated[bool, Option(flags=("--no-cache",), env=True)] = True
+    allow_empty: Annotated[bool, Option(env=True, after="verbose")] = False
 
 
 class CheckOptions(VerdictOptions, frozen=True):
@@ -322,16 +314,13 @@ class AuditOptions(VerdictOptions, frozen=True):
 
     paths: Annotated[tuple[StrPath, ...], Argument(metavar="[PATH...]")] = ()
     policy: Annotated[
-        "Policy | StrPath | None",
-        Option(flags=("--config",), metavar="FILE", env="LTOCOMPAT_CONFIG"),
+        "Policy | StrPath | None", Option(flags=("--config",), metavar="FILE", env=True)
     ] = None
     targets: Annotated[tuple["Target | StrPath", ...], _TARGET] = ()
     require_archs: Annotated[tuple[str, ...], Option(metavar="ARCHS")] = ()
     max_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
     max_member_bytes: Annotated[int | None, Option(metavar="SIZE", parse=bytes_of)] = None
-    baseline: Annotated[
-        "Baseline | str | None", Option(metavar="FILE", env="LTOCOMPAT_BASELINE")
-    ] = None
+    baseline: Annotated["Baseline | str | None", Option(metavar="FILE", env=True)] = None
     write_baseline: Annotated[str | None, Option(metavar="FILE")] = None
     dataset: Annotated[str | None, Option(metavar="DIR")] = None
     fail_on: Verdict | None = None
@@ -361,7 +350,7 @@ class SummaryOptions(ReadOptions, frozen=True):
     """
 
     paths: Paths
-    trial_link: Annotated[bool, Option(env="LTOCOMPAT_TRIAL_LINK")] = False
+    trial_link: Annotated[bool, Option(env=True)] = False
     install_linkers: InstallLinkers = False
     platform: Platform = None
 
@@ -429,37 +418,38 @@ class ExplainOptions(Struct, frozen=True):
     places: tuple[StrPath, ...] = ()
 
 
-class InspectOptions(ReadOptions, frozen=True):
-    """Options of ``inspect``.
+class WeighOptions(ReadOptions, frozen=True):
+    """Options of ``weigh``; the command line has it as ``inspect --weigh``.
 
     Attributes:
         kernels: Count the kernels; with --images, list their names; with --weigh, rank them.
-        hashes: List one row per image, like --images, with its SHA-256.
-        trial_link: Find the release that made scrambled LTO-IR: try nvJitLinks until one accepts
-            it.
-        where: the selected images; None: all.
+        keep_gpus: With --weigh: show the bytes that slim saves if it keeps only code for these
+            GPUs: h100+l4.
         jobs: Number of reading processes (default: one per
             core, at most 12 per file).
     """
 
     paths: Paths
     kernels: Annotated[bool, Option()] = False
-    hashes: Annotated[bool, Option(flags=("--hash",))] = False
-    trial_link: Annotated[bool, Option()] = False
-    install_linkers: InstallLinkers = False
-    where: ImageFilter | None = None
+    keep_gpus: Annotated[tuple[str, ...], Option(flags=("--keep-gpu",), metavar="GPU")] = ()
     jobs: Annotated[int | None, Option(metavar="NUMBER", within=MOST_JOBS, after="verbose")] = None
     platform: Platform = None
 
 
-class WeighOptions(ReadOptions, frozen=True):
-    """Options of ``weigh``; the command line has it as ``inspect --weigh``."""
+class InspectOptions(WeighOptions, frozen=True):
+    """Options of ``inspect``.
 
-    paths: tuple[Source, ...]
-    kernels: bool = False
-    keep_gpus: tuple[str, ...] = ()
-    jobs: int | None = None
-    platform: str | None = None
+    Attributes:
+        hashes: List one row per image, like --images, with its SHA-256.
+        trial_link: Find the release that made scrambled LTO-IR: try nvJitLinks until one accepts
+            it.
+        where: the selected images; None: all.
+    """
+
+    hashes: Annotated[bool, Option(flags=("--hash",))] = False
+    trial_link: Annotated[bool, Option()] = False
+    install_linkers: InstallLinkers = False
+    where: ImageFilter | None = None
 
 
 class ExtractOptions(ReadOptions, frozen=True):
