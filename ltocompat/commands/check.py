@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
-from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Loss, Result, Route
 from ltocompat.model.words import count
 from ltocompat.packages.reading import owner
@@ -197,32 +196,23 @@ def _summaries(
     read: ScanOptions,
     texts: Sequence[str],
     route: Route | None,
-) -> Iterable[ArtifactSummary | Failure]:
+) -> Iterator[ArtifactSummary | Failure]:
     """The summary of each file, or one of all as one link, with the answers of linkers."""
     found, targets = summaries(texts, read), read.targets or ()
-    if options.together:
-
-        def ask(whole: ArtifactSummary) -> Answers | None:
-            if trials is None or not options.trial_link:
-                return None
-            return trials.answers_on_link(whole, targets, texts, read.settings, route)
-
-        return _single_link(found, ask)
-    if trials is None or options.trial_link != AUTO:
-        return found
-    return trials.settled(found, targets, read, route)
-
-
-def _single_link(
-    found: Iterable[ArtifactSummary | Failure], ask: Callable[[ArtifactSummary], Answers | None]
-) -> Iterator[ArtifactSummary | Failure]:
-    """The summary of all files as one link, which is tried unless a file can't be read."""
+    if trials is not None and options.trial_link == AUTO and not options.together:
+        found = trials.settled(found, targets, read, route)
+    if not options.together:
+        yield from found
+        return
     records = list(found)
     parts = [record for record in records if not isinstance(record, Failure)]
     yield from (record for record in records if isinstance(record, Failure))
-    single_link = together_as_one(parts)
-    answers = ask(single_link) if len(parts) == len(records) else None
-    yield together_as_one(parts, answers) if answers else single_link
+    whole = together_as_one(parts)
+    # A link is tried only if every file can be read.
+    if trials is not None and options.trial_link and len(parts) == len(records):
+        answers = trials.answers_on_link(whole, targets, texts, read.settings, route)
+        whole = together_as_one(parts, answers) if answers else whole
+    yield whole
 
 
 def resolve_targets(

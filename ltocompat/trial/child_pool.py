@@ -12,6 +12,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from msgspec import Struct, field
@@ -97,7 +98,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         self._handshake: Mapping[str, Any] = {}
         self._running = False
 
-    def ended(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+    def ended(self, reply: Mapping[str, Any], outcomes: type[StrEnum]) -> dict[str, Any]:
         """Return the fields of the answer for a process that ended without one."""
         status, share = int(reply["died"]), reply.get("share")
         # Of the clock and of the CPU; SIGKILL is the kernel short of memory.
@@ -105,7 +106,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         known = (known.name for known in signal.Signals if known == -status)
         whole = share is not None and share >= self.trial_run.most(self.limits.cpu_seconds)
         return {
-            "outcome": "timed out" if late else "crashed",
+            "outcome": outcomes("timed out" if late else "crashed"),
             "signal": next(known, f"signal {-status}") if status < 0 else None,
             "exit_status": status if status >= 0 else None,
             "cpu_seconds": share if whole and status == -signal.SIGXCPU else None,

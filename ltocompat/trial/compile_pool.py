@@ -73,8 +73,7 @@ class CompilerProcess(ChildPool[Message, Compiled]):
         """See ``ChildPool``."""
         reply, log = report.reply, str(report.reply.get("printed", ""))
         if "died" in reply:
-            ended = self.ended(reply)
-            return Compiled(**ended | {"outcome": LinkOutcome(ended["outcome"]), "log": log})
+            return Compiled(**self.ended(reply, LinkOutcome), log=log)
         return Compiled(
             outcome=LinkOutcome.REFUSED if reply["code"] else LinkOutcome.COMPILED,
             code=reply["code"],

@@ -142,8 +142,7 @@ class Pool(ChildPool[Request, Answer]):
             release=self.release,
         )
         if died:
-            ended = self.ended(reply)
-            return replace(answer, **ended | {"outcome": LinkOutcome(ended["outcome"])})
+            return replace(answer, **self.ended(reply, LinkOutcome))
         open_symbols = logs.unresolved(log)
         name = facts.nvjitlink_result_name(code, self.release)
         if self.tool is Tool.NVLINK:

@@ -93,8 +93,7 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
             sandbox=self.sandbox,
         )
         if "died" in reply:
-            ended = self.ended(reply)
-            return replace(answer, **ended | {"outcome": LoadOutcome(ended["outcome"])})
+            return replace(answer, **self.ended(reply, LoadOutcome))
         code = int(reply.get("code", 0))
         error = cuda_error(code)
         if code and step is LoadStep.START:

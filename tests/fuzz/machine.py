@@ -27,7 +27,7 @@ from ltocompat.model.linker import Tool
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
-from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
+from ltocompat.targets.machine.driver import LibcudaReader, kernel_driver
 from ltocompat.targets.machine.driver_probe import Answers, gpus
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.library_search import picks
@@ -225,8 +225,9 @@ def _environ() -> dict[str, str]:
 def _in_parts(machine: Machine) -> None:
     """The parts of a probe, which tells an error of any kind as a problem of the machine."""
     kernel = kernel_driver(machine, Answers())
-    user_driver(machine, Loader(machine, machine.python), kernel, Answers(), [])
-    compat_folders(machine, None, kernel, [])
+    libcuda = LibcudaReader(machine, kernel, [])
+    libcuda.in_use(Loader(machine, machine.python), Answers())
+    libcuda.compat_folders(None)
     wheels(machine)
     list(picks(machine, {linker.path: linker.version for linker in find(machine)}))
     compilers(machine, toolkits(machine))

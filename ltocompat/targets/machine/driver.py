@@ -15,6 +15,8 @@ import re
 import struct
 from contextlib import suppress
 
+from msgspec import Struct
+
 from ltocompat.facts.drivers import branch_cuda, in_driver_folders
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import SHT_NOTE, Tag
@@ -56,6 +58,10 @@ _SIBLINGS = (
     ("libnvidia-tileiras", 615),
 )
 
+_SECTION = ".note.cuda.fwd_compatibility"
+_HEADER = struct.Struct("<III")
+_MOST_BYTES = 64 * KIB
+
 
 def kernel_driver(machine: Machine, answers: Answers) -> KernelDriver | None:
     """Return the driver in the kernel: from its own files, else from NVML."""
@@ -70,77 +76,116 @@ def kernel_driver(machine: Machine, answers: Answers) -> KernelDriver | None:
     return None
 
 
-def user_driver(
-    machine: Machine,
-    loader: Loader,
-    kernel: KernelDriver | None,
-    answers: Answers,
-    problems: list[str],
-) -> UserDriver | None:
-    """Return the libcuda.so.1 that a program on this machine loads."""
-    found = loader.resolve(LIBCUDA)
-    if found.path is None:
-        if found.problem and "No such file" not in found.problem:
-            problems.append(found.problem)
-        return None
-    text = answers.libcuda and machine.real(answers.libcuda)
-    if text and text != found.real and not text.startswith(WSL):
-        problems.append(
-            f"a child process loaded {text}, not {found.path} as the loader's rules say; run a "
-            "program with LD_DEBUG=libs to see why"
-        )
-    cuda, by = answers.cuda, found.found_by
-    return describe(machine, found.path, by, kernel=kernel, cuda=cuda, problems=problems)
+class LibcudaReader(Struct):
+    """Reads the copies of libcuda on a machine, without loading them.
 
-
-def describe(
-    machine: Machine,
-    path: str,
-    found_by: str,
-    *,
-    kernel: KernelDriver | None,
-    cuda: Release | None = None,
-    problems: list[str],
-) -> UserDriver:
-    """Return the facts about one copy of libcuda, without loading it.
-
-    Args:
-        machine: its machine.
-        path: the file.
-        found_by: how it was found.
-        kernel: the driver in the kernel.
-        cuda: the result of cuDriverGetVersion of this copy.
+    Attributes:
+        machine: the machine.
+        kernel: the driver in its kernel.
         problems: gets a sentence for each unreadable part.
     """
-    real = machine.real(path)
-    folder = os.path.dirname(real)
-    siblings = [_sibling(machine, folder, name) for name, _ in _SIBLINGS]
-    version = driver_version_in_name(os.path.basename(real))
-    if version is None and siblings[0].version and not real.startswith(WSL):
-        version = siblings[0].version  # a copy under its soname; its sibling still tells
-    note, calls = _note_and_needs(machine, real, problems)
-    release, source = _release(cuda, note, version, (real, path))
-    # A stub has names to link with, and calls nothing: its loader brings no library for it.
-    plain = os.path.basename(real) in ("libcuda.so", LIBCUDA) and not real.startswith(WSL)
-    stub = plain and version is None and not calls
-    own = stub or real.startswith(WSL)
-    said = cuda or (note.cuda if note else None)
-    compat = () if own else _compat_reasons((path, real), version or said, kernel)
-    pairs = zip(siblings, _SIBLINGS, strict=True)
-    needed = [each for each, (_, since) in pairs if version and version.branch >= since]
-    return UserDriver(
-        path=path,
-        real=real,
-        found_by=found_by,
-        version=version,
-        cuda=release,
-        cuda_source=source,
-        compat=compat,
-        note=note,
-        stub=stub,
-        siblings=tuple(needed),
-        is_compat_package=bool(compat) and not in_driver_folders(path, real),
-    )
+
+    machine: Machine
+    kernel: KernelDriver | None
+    problems: list[str]
+
+    def in_use(self, loader: Loader, answers: Answers) -> UserDriver | None:
+        """Return the libcuda.so.1 that a program on this machine loads."""
+        found = loader.resolve(LIBCUDA)
+        if found.path is None:
+            if found.problem and "No such file" not in found.problem:
+                self.problems.append(found.problem)
+            return None
+        text = answers.libcuda and self.machine.real(answers.libcuda)
+        if text and text != found.real and not text.startswith(WSL):
+            self.problems.append(
+                f"a child process loaded {text}, not {found.path} as the loader's rules say; run a "
+                "program with LD_DEBUG=libs to see why"
+            )
+        return self.describe(found.path, found.found_by, answers.cuda)
+
+    def describe(self, path: str, found_by: str, cuda: Release | None = None) -> UserDriver:
+        """Return the facts about one copy of libcuda, without loading it.
+
+        Args:
+            path: the file.
+            found_by: how it was found.
+            cuda: the result of cuDriverGetVersion of this copy.
+        """
+        real = self.machine.real(path)
+        folder = os.path.dirname(real)
+        siblings = [_sibling(self.machine, folder, name) for name, _ in _SIBLINGS]
+        version = driver_version_in_name(os.path.basename(real))
+        if version is None and siblings[0].version and not real.startswith(WSL):
+            version = siblings[0].version  # a copy under its soname; its sibling still tells
+        note, calls = self._note_and_needs(real)
+        release, source = _release(cuda, note, version, (real, path))
+        # A stub has names to link with, and calls nothing: its loader brings no library for it.
+        plain = os.path.basename(real) in ("libcuda.so", LIBCUDA) and not real.startswith(WSL)
+        stub = plain and version is None and not calls
+        own = stub or real.startswith(WSL)
+        said = cuda or (note.cuda if note else None)
+        compat = () if own else _compat_reasons((path, real), version or said, self.kernel)
+        pairs = zip(siblings, _SIBLINGS, strict=True)
+        needed = [each for each, (_, since) in pairs if version and version.branch >= since]
+        return UserDriver(
+            path=path,
+            real=real,
+            found_by=found_by,
+            version=version,
+            cuda=release,
+            cuda_source=source,
+            compat=compat,
+            note=note,
+            stub=stub,
+            siblings=tuple(needed),
+            is_compat_package=bool(compat) and not in_driver_folders(path, real),
+        )
+
+    def compat_folders(self, front: UserDriver | None) -> tuple[CompatFolder, ...]:
+        """Return every cuda-compat copy: of NVIDIA's packages, of conda, and in search paths."""
+        machine = self.machine
+        searched = machine.environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
+        lists = [(folder, "LD_LIBRARY_PATH") for folder in searched if folder]
+        lists += conf_folders(machine)
+        listed = grouped((machine.real(folder), source) for folder, source in lists)
+        prefix = machine.environ.get("CONDA_PREFIX")
+        folders = [
+            os.path.join(root, inside)
+            for root in machine.files("/usr/local", "cuda", "cuda-*")
+            for inside in ("compat", "compat_orin")
+        ]
+        folders += [os.path.join(prefix, "cuda-compat")] if prefix else []
+        places = {machine.real(folder) for folder in folders}
+        found = []
+        for folder in dict.fromkeys((*map(machine.real, folders), *listed)):
+            path = next(iter(machine.files(folder, LIBCUDA, "libcuda.so.*")), None)
+            if path is None:
+                continue
+            if front and front.real == machine.real(path):
+                copy = front
+            else:
+                copy = self.describe(path, "not in front")
+            # A copy of the driver's version is the driver's own, but in packages of cuda-compat.
+            if copy.is_compat_package or (folder in places and copy is not front):
+                found.append(CompatFolder(copy, tuple(listed.get(folder, ())), copy is front))
+        return tuple(found)
+
+    def _note_and_needs(self, path: str) -> tuple[CompatNote | None, bool]:
+        """The note of the library at ``path``, None for none, and whether it may need a library."""
+        note, needs = None, True
+        try:
+            with self.machine.viewed(path) as view:
+                tables = elf.read_tables(view, Budget())
+                for header in tables.headers if tables else ():
+                    if header.name == _SECTION and header.kind == SHT_NOTE:
+                        note = _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
+                needs = tables is None or any(tables.texts(Tag.NEEDED))
+                if tables is None:
+                    self.problems.append(f"{path} is not an ELF file")
+        except LtocompatError as error:
+            self.problems.append(f"{path}: {error}")
+        return note, needs
 
 
 def _release(
@@ -188,61 +233,6 @@ def _sibling(machine: Machine, folder: str, name: str) -> Sibling:
         real = machine.real(path)
         return Sibling(name, real, driver_version_in_name(os.path.basename(real)))
     return Sibling(name, None)
-
-
-def compat_folders(
-    machine: Machine, front: UserDriver | None, kernel: KernelDriver | None, problems: list[str]
-) -> tuple[CompatFolder, ...]:
-    """Every cuda-compat copy: of NVIDIA's packages, of conda, and in search paths."""
-    searched = machine.environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
-    lists = [(folder, "LD_LIBRARY_PATH") for folder in searched if folder]
-    lists += conf_folders(machine)
-    listed = grouped((machine.real(folder), source) for folder, source in lists)
-    prefix = machine.environ.get("CONDA_PREFIX")
-    folders = [
-        os.path.join(root, inside)
-        for root in machine.files("/usr/local", "cuda", "cuda-*")
-        for inside in ("compat", "compat_orin")
-    ]
-    folders += [os.path.join(prefix, "cuda-compat")] if prefix else []
-    places = {machine.real(folder) for folder in folders}
-    found = []
-    for folder in dict.fromkeys((*map(machine.real, folders), *listed)):
-        path = next(iter(machine.files(folder, LIBCUDA, "libcuda.so.*")), None)
-        if path is None:
-            continue
-        if front and front.real == machine.real(path):
-            copy = front
-        else:
-            copy = describe(machine, path, "not in front", kernel=kernel, problems=problems)
-        # Of the driver's version it is the driver's, unless a package of cuda-compat waits there.
-        if copy.is_compat_package or (folder in places and copy is not front):
-            found.append(CompatFolder(copy, tuple(listed.get(folder, ())), copy is front))
-    return tuple(found)
-
-
-_SECTION = ".note.cuda.fwd_compatibility"
-_HEADER = struct.Struct("<III")
-_MOST_BYTES = 64 * KIB
-
-
-def _note_and_needs(
-    machine: Machine, path: str, problems: list[str]
-) -> tuple[CompatNote | None, bool]:
-    """The note of the library at ``path``, None for none, and whether it may need a library."""
-    note, needs = None, True
-    try:
-        with machine.viewed(path) as view:
-            tables = elf.read_tables(view, Budget())
-            for header in tables.headers if tables else ():
-                if header.name == _SECTION and header.kind == SHT_NOTE:
-                    note = _parsed(view.sub(header.offset, min(header.size, _MOST_BYTES)))
-            needs = tables is None or any(tables.texts(Tag.NEEDED))
-            if tables is None:
-                problems.append(f"{path} is not an ELF file")
-    except LtocompatError as error:
-        problems.append(f"{path}: {error}")
-    return note, needs
 
 
 def _parsed(view: ByteView) -> CompatNote | None:

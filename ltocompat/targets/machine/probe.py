@@ -15,7 +15,7 @@ from ltocompat.model.target import System
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import find
 from ltocompat.targets.machine.compilers import compilers
-from ltocompat.targets.machine.driver import compat_folders, kernel_driver, user_driver
+from ltocompat.targets.machine.driver import LibcudaReader, kernel_driver
 from ltocompat.targets.machine.driver_probe import Answers, ask, gpus
 from ltocompat.targets.machine.layout import processor_of
 from ltocompat.targets.machine.library_search import picks
@@ -64,14 +64,10 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
     board = tried("whether this is a Jetson", lambda: jetson(machine), None)
     kernel = tried("the kernel driver", lambda: kernel_driver(machine, answers), None)
     loader = tried("the loader's rules", lambda: Loader(machine, machine.python or None), None)
-    user = None
+    libcuda, user = LibcudaReader(machine, kernel, problems), None
     if loader is not None:
         process = loader
-        user = tried(
-            "the libcuda that is loaded",
-            lambda: user_driver(machine, process, kernel, answers, problems),
-            None,
-        )
+        user = tried("the libcuda that is loaded", lambda: libcuda.in_use(process, answers), None)
         problems += loader.problems
     linkers = all_of("copies of nvJitLink", lambda: find(machine))
     packages = all_of("packages of Python", lambda: wheels(machine))
@@ -81,9 +77,7 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
         system=tried("the system", lambda: system(machine, wsl2=wsl2), System()),
         kernel_driver=kernel,
         user_driver=user,
-        compat_folders=all_of(
-            "cuda-compat", lambda: compat_folders(machine, user, kernel, problems)
-        ),
+        compat_folders=all_of("cuda-compat", lambda: libcuda.compat_folders(user)),
         gpus=tried("the GPUs", lambda: gpus(machine, answers, board), answers.gpus),
         nvjitlinks=linkers,
         compilers=others,
