@@ -31,8 +31,8 @@ class Rows(Struct, frozen=True):
     weigh: Annotated[bool, Option(after="hashes")] = False
 
 
-class Amount(Struct, frozen=True):
-    """How much is shown.
+class Typed(Sandbox, frozen=True):
+    """Options that only the command line has, besides the rows.
 
     Attributes:
         quiet: Show two lines per artifact, without tables.
@@ -49,8 +49,7 @@ def inspect(
     rows: Rows,
     choice: ImageChoice,
     options: InspectOptions,
-    sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
-    shown: Amount,
+    typed: Typed,
     form: ListFormat = (),
 ) -> int:
     """List the LTO-IR, PTX and SASS in files, and the tools that made them.
@@ -71,8 +70,8 @@ def inspect(
         images=listed,
         kernels=options.kernels,
         named=frozenset(map(str, options.paths)),
-        quiet=shown.quiet,
-        why=shown.verbose,
+        quiet=typed.quiet,
+        why=typed.verbose,
     )
     if rows.weigh:
         if listed or by is not None or where or options.trial_link:

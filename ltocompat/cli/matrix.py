@@ -13,17 +13,18 @@ from ltocompat.model.errors import UsageError
 from ltocompat.report.exit_status import ExitStatus, of_matrix
 
 
+class Typed(Sandbox, frozen=True):
+    """Options that only the command line has.
+
+    Attributes:
+        svg: Also draw the tables as a picture; replaces an existing file.
+    """
+
+    svg: Annotated[str | None, Option(metavar="FILE.svg")] = None
+
+
 @verb
-def matrix(
-    *,
-    svg: Annotated[
-        str | None,
-        Option("Also draw the tables as a picture; replaces an existing file.", metavar="FILE.svg"),
-    ] = None,
-    options: MatrixOptions,
-    sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
-    form: FindingFormat = (),
-) -> int:
+def matrix(*, options: MatrixOptions, typed: Typed, form: FindingFormat = ()) -> int:
     """Check against every nvJitLink, driver branch and GPU at once.
 
     For example: ltocompat matrix libx.so --svg libx.svg
@@ -32,6 +33,7 @@ def matrix(
 
     The formats for findings, such as html, need --deploy-target.
     """
+    svg = typed.svg
     if svg is not None and not svg.lower().endswith(".svg"):
         raise UsageError(f"--svg {svg!r} doesn't end in .svg; give a file name that does")
     from ltocompat.commands import matrix as command

@@ -70,7 +70,7 @@ def _require_sandbox(wanted: bool) -> bool:  # noqa: FBT001 - called with what w
 
 
 class Sandbox(Struct, frozen=True):
-    """Confinement of trials.
+    """Confinement of trials, which read it out of their environment.
 
     Attributes:
         require_sandbox: Refuse trials that the system can't sandbox; for code that you don't trust.

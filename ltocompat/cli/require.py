@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.cli.options import QUIET, VERBOSE, ListFormat, Sandbox
@@ -16,8 +15,8 @@ from ltocompat.report import Options
 from ltocompat.report.exit_status import ExitStatus, of_required
 
 
-class View(Struct, frozen=True):
-    """Options for the detail of the answer.
+class Typed(Sandbox, frozen=True):
+    """Options that only the command line has.
 
     Attributes:
         paste_for: Print only the lines to paste into this kind of file.
@@ -31,13 +30,7 @@ class View(Struct, frozen=True):
 
 
 @verb
-def require(
-    *,
-    options: RequireOptions,
-    sandbox: Sandbox,  # noqa: ARG001 - trials read it out of their environment
-    shown: View,
-    form: ListFormat = (),
-) -> int:
+def require(*, options: RequireOptions, typed: Typed, form: ListFormat = ()) -> int:
     """Show which driver, nvJitLink and GPUs device code needs.
 
     For example: ltocompat require libx.so
@@ -48,7 +41,7 @@ def require(
     from ltocompat.commands import require as command
     from ltocompat.report.verbs.require import REPORT
 
-    options = replace(options, why=options.why or shown.verbose)
-    view = Options(why=options.why, quiet=shown.quiet, paste_for=shown.paste_for or "")
+    options = replace(options, why=options.why or typed.verbose)
+    view = Options(why=options.why, quiet=typed.quiet, paste_for=typed.paste_for or "")
     writing = in_format(form, REPORT, view, map(str, options.paths))
     return run_verb(command.run, options, writing, ExitStatus(of_required, required=True))

@@ -198,9 +198,9 @@ def _summaries(
     route: Route | None,
 ) -> Iterator[ArtifactSummary | Failure]:
     """The summary of each file, or one of all as one link, with the answers of linkers."""
-    found, targets = summaries(texts, read), read.targets or ()
+    found = summaries(texts, read)
     if trials is not None and options.trial_link == AUTO and not options.together:
-        found = trials.settled(found, targets, read, route)
+        found = trials.settled(found, read.targets or (), read, route)
     if not options.together:
         yield from found
         return
@@ -210,7 +210,7 @@ def _summaries(
     whole = together_as_one(parts)
     # A link is tried only if every file can be read.
     if trials is not None and options.trial_link and len(parts) == len(records):
-        answers = trials.answers_on_link(whole, targets, texts, read.settings, route)
+        answers = trials.answers_on_link(whole, read, texts, route)
         whole = together_as_one(parts, answers) if answers else whole
     yield whole
 

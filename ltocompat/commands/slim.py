@@ -92,7 +92,6 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
 
 def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     """Yield the new files; a path without one is a ``Failure`` among them."""
-    texts = named(options.paths)
     resolved = resolve_targets(options.targets) if options.targets else ()
     policy = _policy(options.policy)
     targets = (*(target.target for target in resolved), *policy.targets)
@@ -100,12 +99,12 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
         raise UsageError(f"it is unknown which code some nodes need: {reason}")
     kept = _kept(options, targets, policy)
     packing = _packing(options)
-    for text in texts:
+    for text in named(options.paths):
         try:
             path = os.path.normpath(text)
             next(files(Location(path), options.settings), None)  # an empty folder is an error
             yield from licence_notes(path)
-            yield _smallest(path, options, kept, packing, targets, several=len(texts) > 1)
+            yield _smallest(path, options, kept, packing, targets)
         except LtocompatError as error:
             yield Failure.of(error)
         except (OSError, BadZipFile) as error:  # of the input, or of temporary files
@@ -190,16 +189,10 @@ def _names_in(path: str) -> Sequence[str]:
 
 
 def _smallest(
-    path: str,
-    options: SlimOptions,
-    kept: Kept,
-    packing: Packing | None,
-    targets: Sequence[Target],
-    *,
-    several: bool,
+    path: str, options: SlimOptions, kept: Kept, packing: Packing | None, targets: Sequence[Target]
 ) -> Slimmed:
     """Write the new file; where it may have so many bytes only, by the first way that does."""
-    target = _target(path, options, several=several)
+    target = _target(path, options)
     ways: tuple[Kept, ...] = (kept,)
     if options.max_bytes is not None:
         packing = packing or Packing(_LEVELS["size"])
@@ -225,10 +218,10 @@ class _TooLarge(Exception):
     """A new file that has too many bytes: so many."""
 
 
-def _target(path: str, options: SlimOptions, *, several: bool) -> str:
+def _target(path: str, options: SlimOptions) -> str:
     output = os.fspath(options.output)
     bare = path.endswith(".whl") and "." not in os.path.basename(output)  # pip takes no such file
-    into = several or bare or os.path.isdir(output) or output.endswith(os.sep)
+    into = len(options.paths) > 1 or bare or os.path.isdir(output) or output.endswith(os.sep)
     if not into or options.in_place:
         return os.path.normpath(output)
     return os.path.join(output, os.path.basename(os.path.abspath(path)))

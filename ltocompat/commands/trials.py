@@ -20,7 +20,6 @@ from ltocompat.model.verdict import Route, Verdict
 
 if TYPE_CHECKING:
     from ltocompat.commands.read_artifacts import ScanOptions
-    from ltocompat.scan.walk import ScanSettings
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.narrow_makers import MakerNarrower
     from ltocompat.trial.trial_run import TrialRun
@@ -98,22 +97,17 @@ class Trials(ExitStack):
             yield asked[0] if len(answered) == len(asked) == 1 else summary
 
     def answers_on_link(
-        self,
-        whole: ArtifactSummary,
-        targets: Sequence[Target],
-        texts: Sequence[str],
-        settings: ScanSettings,
-        route: Route | None = None,
+        self, whole: ArtifactSummary, read: ScanOptions, texts: Sequence[str], route: Route | None
     ) -> Answers:
         """Return linkers' answers to one link; ``auto``: only if needed, from installed ones."""
         from ltocompat.trial.try_links import OneLinkTrial
 
-        at_hand = self._options.trial_link == AUTO
+        at_hand, targets = self._options.trial_link == AUTO, read.targets or ()
         asked = unknown_on(whole, targets, route) if at_hand else targets
         if not asked:
             return {}
         install = self._options.install_linkers
-        return OneLinkTrial(asked, install, self._run, at_hand).answers(texts, settings)
+        return OneLinkTrial(asked, install, self._run, at_hand).answers(texts, read.settings)
 
     def ask_driver(self, machine: Target) -> None:
         """Try the driver of this machine, which is a target."""
