@@ -135,6 +135,9 @@ class Requirement(Struct, frozen=True, cache_hash=True):
         evidence: the bytes that prove it.
         doubt: the text instead of the consequence if the verdict is unknown.
         short: the consequence in a few words, for headlines.
+        conditional: True if a program may never have it, so that meeting it is no verdict.
+        runtime: the major of the CUDA runtime with the requirement; 0: the code has it. The
+            runtime's counts only in an artifact without kernels.
         rule: ID of the rule, which its family sets.
     """
 
@@ -145,6 +148,8 @@ class Requirement(Struct, frozen=True, cache_hash=True):
     evidence: str = ""
     doubt: str = ""
     short: str = ""
+    conditional: bool = False
+    runtime: int = 0
     rule: str = ""
 
     @property

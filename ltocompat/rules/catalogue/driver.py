@@ -54,12 +54,17 @@ def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
 def driver_below_runtime(host: HostBinary) -> Iterator[Requirement]:
     """The CUDA runtime that the loader loads with a file refuses older drivers at each call.
 
-    The engine asks it only of artifacts without kernels: those of others name their own floor.
+    Kernels name their own minimum driver.
     """
     from ltocompat.rules import linker_imports  # late
 
     for major in linker_imports.runtime_majors(host)[:1]:
-        yield Requirement(driver_of_major(major), f"the CUDA runtime {major}", evidence="DT_NEEDED")
+        yield Requirement(
+            driver_of_major(major),
+            f"the CUDA runtime {major}",
+            evidence="DT_NEEDED",
+            runtime=major,
+        )
 
 
 @rule("DRV-02")

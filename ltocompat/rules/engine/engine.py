@@ -16,7 +16,6 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Finding
 from ltocompat.rules.catalogue import requirements_of_host
-from ltocompat.rules.constraints import driver_of_major
 from ltocompat.rules.engine import picked_code
 from ltocompat.rules.engine.arch_parts import archs_of, stem
 from ltocompat.rules.engine.evaluate import Ruling, evaluate, values_of
@@ -70,19 +69,12 @@ class Engine:
         A CUDA runtime asks for a driver only if no module has kernels. Of several runtimes, the
         oldest asks: a package may have files for several releases of PyTorch.
         """
-        if not whole.hosts:
-            return {}
-        from ltocompat.rules import linker_imports  # late
-        from ltocompat.rules.builtin_rules import RUNTIME_OF_FILE  # late
-
+        asked = {host: self.requirements_of_host(host) for host in whole.hosts}
+        runtimes = {each.runtime for each in chain.from_iterable(asked.values())} - {0}
         images = (image for group in whole.groups for image in group.signature.images)
         asks = bool(whole.groups) and all(image.has_kernels is False for image in images)
-        majors = chain.from_iterable(map(linker_imports.runtime_majors, whole.hosts))
-        runtime = driver_of_major(min(majors, default=0)) if asks else None
-        return {
-            host: tuple(r for r in asked if r.rule != RUNTIME_OF_FILE or r.constraint == runtime)
-            for host, asked in ((host, self.requirements_of_host(host)) for host in whole.hosts)
-        }
+        counting = (0, min(runtimes)) if runtimes and asks else (0,)
+        return {host: tuple(r for r in own if r.runtime in counting) for host, own in asked.items()}
 
     def finding_of(self, ruling: Ruling) -> Finding:
         """Return the finding for a ruling with a message; the fold counts its modules."""

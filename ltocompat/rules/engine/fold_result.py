@@ -15,7 +15,6 @@ from ltocompat.model.image import HostBinary
 from ltocompat.model.late_lines import LateLines
 from ltocompat.model.verdict import Coverage, Extent, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
-from ltocompat.rules.builtin_rules import RUNTIME_OF_FILE
 from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
 from ltocompat.rules.engine.engine import Case
@@ -121,12 +120,9 @@ def _host_part(case: Case, asks: Iterable[Requirement], idle: Iterable[Component
 
 
 def _is_verdict(ruling: Ruling) -> bool:
-    """Return whether a ruling is a verdict, rather than a remark that holds on every target.
-
-    A driver that would take PTX text is no verdict either: nothing else of the text is checked.
-    """
+    """Return whether a ruling is a verdict, rather than a remark that holds on every target."""
     asked = ruling.requirement
-    mild = asked.component in (Component.NONE, Component.DRIVER) and asked.rule != RUNTIME_OF_FILE
+    mild = asked.component is Component.NONE or asked.conditional
     return ruling.verdict is not Verdict.OK or not mild
 
 
