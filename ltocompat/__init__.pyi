@@ -72,6 +72,7 @@ from ltocompat.model.image import (
     Needs as Needs,
     Origin as Origin,
     PtxFlaw as PtxFlaw,
+    PtxText as PtxText,
     Record as Record,
     Role as Role,
     Skipped as Skipped,

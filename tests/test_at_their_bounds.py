@@ -106,7 +106,7 @@ def _packed(places: list[int], bits: int) -> RelocationTable:
 def test_a_ptx_text_may_end_with_its_file(behind: bytes) -> None:
     text = b"//\n.version 8.4\n.target sm_90"
     (told,) = ptx_texts(ByteView.of(text + behind), Budget())
-    assert told.startswith("1 text of PTX 8.4 for sm_90")
+    assert str(told).startswith("1 text of PTX 8.4 for sm_90")
 
 
 def test_a_head_of_tile_ir_is_ten_bytes() -> None:

@@ -22,13 +22,16 @@ from elf_writer import (
 )
 from every_case import every
 from fatbin_writer import KINDS, EntrySpec, entry, region
+from hypothesis import given
+from hypothesis.strategies import builds, from_regex, integers
 from libraries_made import build, needs_gcc
 from package_writer import zip_of
 from test_hosts_elf import read
 
 import ltocompat
 from ltocompat.cli import run
-from ltocompat.model.image import CudaLibrary, HostBinary
+from ltocompat.model.errors import UsageError
+from ltocompat.model.image import CudaLibrary, HostBinary, PtxText
 from ltocompat.model.library_name import library_name
 from ltocompat.model.location import Location
 
@@ -128,14 +131,14 @@ def test_ptx_that_lies_as_text_in_data_is_listed_with_its_place(
     path = build(tmp_path / "libx.so", source=source)
     at = [match.start() for match in re.finditer(rb"\.version [78]", path.read_bytes())]
     (host,) = (record for record in ltocompat.inspect(path) if isinstance(record, HostBinary))
-    assert host.ptx_texts == (
+    assert tuple(map(str, host.ptx_texts)) == (
         f"2 texts of PTX 7.0 for sm_50, the first at {at[0]:#x}",
         f"1 text of PTX 8.4 for sm_90a, the first at {at[1]:#x}",
     )
     assert run(["inspect", str(path)]) == 0
     assert f"in its data, not checked: {host.ptx_texts[1]}" in capsys.readouterr().out
     assert run(["inspect", str(path), "--format", "json"]) == 0
-    assert host.ptx_texts[0] in capsys.readouterr().out
+    assert str(host.ptx_texts[0]) in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("compression", ["none", "lz4"])
@@ -150,6 +153,26 @@ def test_ptx_of_a_fatbin_in_data_is_no_text(compression: str, options: str) -> N
     for data, texts in ((region([entry(spec)] * 2), 0), (b"\0" * 80 + text, 1)):
         host = read(elf([Part(".rodata", data)])).describe(Location("x.so"))
         assert len(host.ptx_texts) == texts, data
+
+
+@given(
+    builds(
+        PtxText,
+        from_regex(r"\d{1,2}\.\d{1,2}", fullmatch=True, alphabet="0123456789."),
+        from_regex(r"sm_\d{2,3}[af]?", fullmatch=True, alphabet="sm_0123456789af"),
+        integers(0, 1 << 40),
+        integers(1, 1 << 40),
+    )
+)
+def test_a_sentence_about_ptx_text_is_read_back(text: PtxText) -> None:
+    """A saved inspection has the sentence."""
+    assert PtxText.parse(str(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "2 texts of PTX 7.0", "PTX 7.0 for sm_50"])
+def test_what_is_no_sentence_about_ptx_text_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a PTX text; write it like 1 text of PTX"):
+        PtxText.parse(text)
 
 
 PTX_TEXT = "//\n.version 7.0\n.target sm_50\n.address_size 64\n"
@@ -175,7 +198,7 @@ def test_ptx_is_found_wherever_it_is_text(
         if record.place.innermost.endswith(".npy"):
             plain = zipfile.ZipFile(io.BytesIO(plain)).read("k.npy")
         at = plain.index(b".version ")
-        assert record.ptx_texts == (f"1 text of PTX 7.0 for sm_50, the first at {at:#x}",)
+        assert record.ptx_texts == (PtxText("7.0", "sm_50", at),)
     assert run(["inspect", str(path)]) == 0
     assert f"in its data, not checked: d.pkl: {found[3].ptx_texts[0]}" in capsys.readouterr().out
     assert run(["check", str(path), "--deploy-target", "driver=550,gpu=a100"]) == 3

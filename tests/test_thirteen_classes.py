@@ -343,7 +343,7 @@ def test_ptx_as_text_is_listed_wherever_it_lies(
         path = Path(folder, f"given-{name}")
         path.write_bytes(data)
         found = [r for r in ltocompat.inspect(path) if isinstance(r, ltocompat.HostBinary)]
-    told = [line for host in found for line in host.ptx_texts]
+    told = [str(text) for host in found for text in host.ptx_texts]
     assert [f"PTX 8.5 for sm_{arch}" in line for line in told] == [True], (form, layers, told)
 
 

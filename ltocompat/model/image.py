@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from msgspec import Struct
 
 from ltocompat.model.arch import ArchForm, Release, SmArch
+from ltocompat.model.errors import UsageError
 from ltocompat.model.location import Location
 from ltocompat.model.row import WHERE, Tabular
 from ltocompat.model.symbols import DeviceSymbols
+from ltocompat.model.words import count
 
 # A linked file keeps the regions of its relocatable objects here; PE images cut the name to 8
 # characters.
@@ -318,6 +321,43 @@ class CudaLibrary(Struct, frozen=True):
         return " ".join(word for word in words if word)
 
 
+class PtxText(Struct, frozen=True):
+    """PTX texts of one version and target in the data of a file.
+
+    Attributes:
+        isa: the ISA version, ``7.0``.
+        target: the target, ``sm_50``.
+        offset: the position of the first text.
+        number: number of texts.
+    """
+
+    isa: str
+    target: str
+    offset: int
+    number: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what ``str`` writes.
+
+        Raises:
+            UsageError: the text is something else.
+        """
+        found = _PTX_TEXT.fullmatch(text)
+        if found is None:
+            raise UsageError(f"{text!r} is not a PTX text; write it like {cls('7.0', 'sm_50', 64)}")
+        return cls(found[2], found[3], int(found[4], 16), int(found[1].replace(",", "")))
+
+    def __str__(self) -> str:
+        texts = count(self.number, "text")
+        return f"{texts} of PTX {self.isa} for {self.target}, the first at {self.offset:#x}"
+
+
+_PTX_TEXT = re.compile(
+    r"([\d,]{1,20}) texts? of PTX ([\d.]{3,9}) for (sm_\w{1,9}), the first at 0x([\da-f]{1,16})"
+)
+
+
 class HostBinary(Tabular, frozen=True, kw_only=True):
     """A host file (object, library, executable), and what its device link needs.
 
@@ -338,8 +378,8 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         debug_size: bytes of debug sections of host code (``.debug_info`` ...).
         exports: exported names, if the file name contains a version of CUDA. The list is incomplete
             if there are very many.
-        ptx_texts: PTX text in the data, which the library may pass to OptiX or a driver:
-            ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
+        ptx_texts: PTX text in the data, which the library may pass to OptiX or a driver; ``str``
+            gives ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
         unversioned: names of glibc's librt that the file imports without a version, although it
             does not load librt.
     """
@@ -361,7 +401,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
     runpath: tuple[str, ...] = ()
     debug_size: int = 0
     exports: tuple[str, ...] = ()
-    ptx_texts: tuple[str, ...] = ()
+    ptx_texts: tuple[PtxText, ...] = ()
     unversioned: tuple[str, ...] = ()
 
     @property

@@ -28,7 +28,7 @@ from ltocompat.facts import drivers, toolkits
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.files.images import ptx
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import HostBinary, ImageKind
+from ltocompat.model.image import HostBinary, ImageKind, PtxText
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
@@ -558,9 +558,7 @@ def test_ptx_text_that_a_driver_would_refuse_is_never_ok_in_a_library(
         format="ELF",
         machine="x86-64",
         type=kind,
-        ptx_texts=tuple(
-            f"2 texts of PTX {x} for sm_75, the first at 0x9" for x in (version, "3.2")
-        ),
+        ptx_texts=tuple(PtxText(x, "sm_75", 9, 2) for x in (version, "3.2")),
     )
     (alone,) = results(ArtifactSummary("x.whl", list(groups)), target)
     (found,) = results(ArtifactSummary("x.whl", list(groups), hosts=[host]), target)

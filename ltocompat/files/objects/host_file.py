@@ -17,7 +17,7 @@ from ltocompat.files.objects.structure import (
 )
 from ltocompat.files.objects.wrappers import Registration, read_registration
 from ltocompat.model.generic import T
-from ltocompat.model.image import CudaLibrary, HostBinary
+from ltocompat.model.image import CudaLibrary, HostBinary, PtxText
 from ltocompat.model.location import Location
 
 
@@ -80,7 +80,7 @@ class ObjectFile:
         """
         structure = self._structure
         symbols = self._read("the symbols", structure.symbols, Symbols())
-        nothing: tuple[tuple[CudaLibrary, ...], tuple[str, ...]] = (), ()
+        nothing: tuple[tuple[CudaLibrary, ...], tuple[PtxText, ...]] = (), ()
         read = partial(libraries_of, structure)
         libraries, texts = self._read("the needed libraries", read, nothing)
         needed = self._read("the needed libraries", structure.needed, list[Needed]())

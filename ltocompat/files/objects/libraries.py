@@ -38,7 +38,7 @@ from ltocompat.files.objects.structure import (
     ObjectReader,
     windows,
 )
-from ltocompat.model.image import CudaLibrary
+from ltocompat.model.image import CudaLibrary, PtxText
 from ltocompat.model.library_name import library_name
 from ltocompat.model.limits import MIB
 
@@ -84,7 +84,7 @@ class _Strings(Struct):
     ptx: PtxTexts = field(default_factory=PtxTexts)
 
 
-def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str, ...]]:
+def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[PtxText, ...]]:
     """Return the CUDA libraries of a host file: needed, opened, copied in; not the file itself.
 
     Also return PTX text in its data, as passed to OptiX and others; each version and target once.
@@ -104,7 +104,7 @@ def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[str
         for file, text in sorted(evidence.items())
         if file not in words and (name := library_name(file)) and name != own
     ]
-    return (*needed, *opened, *_static(own, strings)), tuple(strings.ptx.lines())
+    return (*needed, *opened, *_static(own, strings)), strings.ptx.sorted()
 
 
 def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:

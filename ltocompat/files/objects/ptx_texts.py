@@ -6,15 +6,15 @@ OptiX, a driver or nobody is given it. Nothing is decoded: a pickle and a file o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import PTX_TEXT
 from ltocompat.files.objects.structure import occurrences
+from ltocompat.model.image import PtxText
 from ltocompat.model.limits import MIB, Budget
-from ltocompat.model.words import count
 
 # Sources and JSON write the ends of lines as they have them, or as \n.
 _END = rb"(?:[\r\n]|\\[nr])"
@@ -29,23 +29,22 @@ _MOST_BYTES = 256 * MIB  # of a file that is no device code
 
 
 class PtxTexts(Struct):
-    """PTX texts of one file: version and target -> the first offset, and their number."""
+    """PTX texts of one file by version and target."""
 
-    found: dict[str, tuple[int, int]] = field(default_factory=dict)
+    found: dict[tuple[str, str], PtxText] = field(default_factory=dict)
 
     def note(self, view: ByteView, at: int, end: int) -> None:
         """Add the beginning of a PTX text, unless it is a format string or lies in a fatbin."""
         ptx = _TEXT.match(view.peek(at, _MOST_HEAD))
         if ptx and at + ptx.end() <= end and not _begins_payload(view, at):
-            key = f"PTX {ptx[1].decode()} for {ptx[2].decode()}"
-            first, number = self.found.get(key, (at, 0))
-            if number or len(self.found) < _MOST_PAIRS:
-                self.found[key] = first, number + 1
+            key = ptx[1].decode(), ptx[2].decode()
+            first = self.found.get(key, PtxText(*key, at, 0))
+            if first.number or len(self.found) < _MOST_PAIRS:
+                self.found[key] = replace(first, number=first.number + 1)
 
-    def lines(self) -> Iterator[str]:
-        """Yield each version and target once."""
-        for ptx, (first, number) in sorted(self.found.items()):
-            yield f"{count(number, 'text')} of {ptx}, the first at {first:#x}"
+    def sorted(self) -> tuple[PtxText, ...]:
+        """Return the texts by version and target."""
+        return tuple(text for _, text in sorted(self.found.items()))
 
 
 def _begins_payload(view: ByteView, at: int) -> bool:
@@ -55,7 +54,7 @@ def _begins_payload(view: ByteView, at: int) -> bool:
     return any(len(head) - 16 <= end <= len(head) for end in ends)
 
 
-def ptx_texts(view: ByteView, budget: Budget) -> tuple[str, ...]:
+def ptx_texts(view: ByteView, budget: Budget) -> tuple[PtxText, ...]:
     """Return the PTX in a file that is neither device code nor a library.
 
     Raises:
@@ -64,4 +63,4 @@ def ptx_texts(view: ByteView, budget: Budget) -> tuple[str, ...]:
     texts = PtxTexts()
     for at in occurrences(view, budget, 0, _MOST_BYTES, PTX_TEXT):
         texts.note(view, at, view.size)
-    return tuple(texts.lines())
+    return texts.sorted()

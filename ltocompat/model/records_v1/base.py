@@ -81,6 +81,7 @@ _TYPES: dict[Any, Any] = {
     **{plain: plain for plain in (bool, str, float, type(None), ...)},
     int: Count,
     Location: PlaceText,
+    image.PtxText: str,
     SmArch: ArchText,
     Release: str,
     DriverVersion: str,

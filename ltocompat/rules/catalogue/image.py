@@ -115,7 +115,7 @@ def ptx_text_in_data(summary: ArtifactSummary) -> Iterator[Problem]:
     """A program may pass PTX in its data to a driver, which the bytes of its file don't show."""
     hosts = [host for host in summary.hosts if host.ptx_texts]
     if hosts:
-        texts = truncate_list([text for host in hosts for text in host.ptx_texts], 1)
+        texts = truncate_list([str(text) for host in hosts for text in host.ptx_texts], 1)
         yield Problem(
             Verdict.OK,
             f"the data contain {texts}; which GPUs run it is not checked",
