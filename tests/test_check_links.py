@@ -12,7 +12,7 @@ import samples
 from every_case import every
 
 from ltocompat.commands.check import check
-from ltocompat.facts import ltoir_containers, ltoir_releases, nvjitlink_minors
+from ltocompat.facts import ltoir, nvjitlink_minors
 from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Result, Verdict
 
@@ -51,13 +51,13 @@ def verdicts(path: Path) -> dict[Release, Result]:
 def releases_of(release: str) -> tuple[Release, ...]:
     """All releases that write the same container; more cannot be known of scrambled LTO-IR."""
     wanted = Release.parse(release)
-    return next(found for found in ltoir_containers().values() if wanted in found)
+    return next(found for found in ltoir.writers("container").values() if wanted in found)
 
 
 def test_the_table_has_all_compilers_and_linkers() -> None:
     assert RAW.keys() == FATBIN.keys()
     # No NVRTC of 11.7 was at hand as a compiler of links.
-    assert set(map(Release.parse, RAW)) == set(ltoir_releases().values()) - {Release(11, 7)}
+    assert set(map(Release.parse, RAW)) == set(ltoir.releases()) - {Release(11, 7)}
     assert all(list(row) == list(map(str, MINORS)) for row in (*RAW.values(), *FATBIN.values()))
 
 

@@ -18,7 +18,7 @@ from measure_links import STORED
 from new_release import missing
 
 from ltocompat import facts
-from ltocompat.facts import drivers
+from ltocompat.facts import drivers, ltoir
 from ltocompat.facts.gpus import sms
 from ltocompat.facts.toolkits import ToolkitPin
 from ltocompat.model.image import LtoIrVersions
@@ -61,7 +61,7 @@ def test_every_row_has_a_source_and_a_date() -> None:
 
 
 def test_the_newest_release_is_in_every_table_that_is_measured() -> None:
-    assert NEWEST in facts.ltoir_releases().values()
+    assert NEWEST in ltoir.releases()
     assert NEWEST in {row.cuda for row in facts.rows(drivers.ToolkitDriver)}
     assert any(pin.toolkit.startswith(f"{NEWEST}.") for pin in facts.rows(ToolkitPin))
     for table in json.loads(STORED.read_text("utf-8"))["tables"].values():

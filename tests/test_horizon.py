@@ -27,8 +27,8 @@ from rules import driver, gpu, image, judged, linking, loading, sample
 from samples import FOLDER
 
 import ltocompat
-from ltocompat import Verdict, cli, facts
-from ltocompat.facts import drivers, horizon, nvjitlink_minors, rows
+from ltocompat import Verdict, cli
+from ltocompat.facts import drivers, horizon, ltoir, nvjitlink_minors, rows
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import ImageKind
@@ -142,17 +142,17 @@ def test_scrambled_ltoir_of_the_newest_container_is_ok_with_its_condition(
     target = f"nvjitlink={NEWEST},gpu=sm_90"
     (warning,) = found(check(SCRAMBLED, target, "link"), "LTO-18")
     assert (warning.verdict, warning.level) == (Verdict.OK, Level.WARNING)
-    assert f"if CUDA {NEWEST} or older made it (as of {horizon.ltoir_date()})" in warning.headline
+    assert f"if CUDA {NEWEST} or older made it (as of {ltoir.newest_date()})" in warning.headline
     command = ["check", str(FOLDER / SCRAMBLED), "--route", "link", "--deploy-target", target]
     assert cli.run(command) == 0
     shown = capsys.readouterr().out
-    assert f"if CUDA {NEWEST} or older made it (as of {horizon.ltoir_date()})" in shown
+    assert f"if CUDA {NEWEST} or older made it (as of {ltoir.newest_date()})" in shown
     assert "--trial-link" in shown
     assert cli.run([*command, "--strict"]) == 1
 
 
 def test_a_matrix_names_the_condition_of_its_cells(capsys: pytest.CaptureFixture[str]) -> None:
-    condition = f"if CUDA {NEWEST} or older made it (as of {horizon.ltoir_date()}) (LTO-18)"
+    condition = f"if CUDA {NEWEST} or older made it (as of {ltoir.newest_date()}) (LTO-18)"
     cli.run(["matrix", str(FOLDER / SCRAMBLED)])
     assert condition in capsys.readouterr().out.replace("\n", " ")
     cli.run(["matrix", str(FOLDER / LTOIR)])
@@ -328,7 +328,7 @@ def test_no_recorded_link_contradicts_what_was_said_before_its_release(
 
 
 def test_what_was_hidden_is_back() -> None:
-    before = (horizon.of_linker(NEWEST), drivers.driver_branches(), facts.ltoir_containers())
+    before = (horizon.of_linker(NEWEST), drivers.driver_branches(), ltoir.writers("container"))
     with as_of(Release(13, 0)):
         assert nvjitlink_minors()[-1] == Release(12, 9)
         assert drivers.driver_branches()[-1] == 575
@@ -336,5 +336,5 @@ def test_what_was_hidden_is_back() -> None:
     assert (
         horizon.of_linker(NEWEST),
         drivers.driver_branches(),
-        facts.ltoir_containers(),
+        ltoir.writers("container"),
     ) == before

@@ -13,10 +13,9 @@ from ltocompat.files.images import ltoir
 from ltocompat.files.images.cubin_notes import ToolNote
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import Malformed
-from ltocompat.model.image import Producer
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Verdict
-from ltocompat.scan.makers import _outside, cubin_makers, ltoir_makers
+from ltocompat.scan.makers import cubin_makers, ltoir_makers
 
 
 def made_by(
@@ -34,7 +33,9 @@ def made_by(
         ("1.255", f"newer than {NEWEST}"),
         ("1.10", "older than 11.7"),
         ("1.58", "between 12.1 and 12.2"),
-        ("unknown", "unknown release"),
+        ("0.9", "older than 11.7"),
+        ("3.1", f"newer than {NEWEST}"),
+        *((text, "unknown release") for text in ("unknown", "3", "3.1 beta")),
     ],
 )
 def test_a_container_is_a_set_or_a_bound(container: str, text: str) -> None:
@@ -107,23 +108,3 @@ def test_kernels_of_other_releases_were_linked_in() -> None:
         "compiler: 12.4 (CUDA_API_VERSION 0x7c)",
         "linker: linker 12.9 (e_version 0x81)",
     ]
-
-
-@pytest.mark.parametrize(
-    ("version", "told"),
-    [
-        ("0.9", "older than 11.4"),
-        ("1.1", "between 11.4 and 12.0"),
-        ("2.10", "between 12.1 and 12.4"),
-        ("3.1", "newer than 12.6"),
-        ("3", None),
-        ("3.1 beta", None),
-    ],
-)
-def test_a_version_without_a_row_lies_between_two_or_beyond_all(
-    version: str, told: str | None
-) -> None:
-    known = {"1.0": ("11.4",), "2.0": ("12.0", "12.1"), "3.0": ("12.4", "12.6")}
-    rows = {row: tuple(map(Release.parse, releases)) for row, releases in known.items()}
-    maker = _outside(version, rows, "the container")
-    assert maker == Producer(Role.COMPILER, None, told, (), "the container")

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from ltocompat.model.arch import Release, version_numbers
-from ltocompat.model.generic import grouped
+from ltocompat.model.arch import Release
 from ltocompat.model.projection import From, S, from_rows
 from ltocompat.model.version import FACTS_VARIABLE
 
@@ -89,63 +88,6 @@ class LinkerWheel(Struct, frozen=True):
     member: str
     member_size: int
     member_sha256: str
-
-
-class LtoirWriter(Struct, frozen=True, tag="ltoir.release"):
-    """The header of LTO-IR as a CUDA release writes it.
-
-    Attributes:
-        cuda: the release.
-        container, nvvm_ir, debug, llvm: the versions, ``1.61``.
-    """
-
-    cuda: Release
-    container: str
-    nvvm_ir: str
-    debug: str
-    llvm: str
-
-
-@functools.cache
-def ltoir_containers() -> dict[str, tuple[Release, ...]]:
-    """LTO-IR container version -> the CUDA releases that write it, oldest first."""
-    found = grouped((row.container, row.cuda) for row in rows(LtoirWriter))
-    return {container: tuple(sorted(releases)) for container, releases in found.items()}
-
-
-@functools.cache
-def ltoir_releases() -> dict[str, Release]:
-    """NVVM IR version of an LTO-IR image -> the one CUDA release that writes it."""
-    return {row.nvvm_ir: row.cuda for row in rows(LtoirWriter)}
-
-
-@functools.cache
-def keyless_ltoir_releases() -> tuple[Release, ...]:
-    """The releases that write LTO-IR without a keyword in front of its body, oldest first."""
-    return tuple(map(Release.parse, table("ltoir")["keyless"][0]["releases"]))
-
-
-@functools.cache
-def ltoir_reader(field: str, version: str) -> Release | None:
-    """Return the oldest release whose linkers read LTO-IR with a version in a field of its header.
-
-    Args:
-        field: ``container``, ``debug`` or ``llvm``.
-        version: as in the header: ``1.61``.
-
-    Returns:
-        None if the version is newer than all known releases.
-    """
-    number = version_numbers(version)
-    writers = rows(LtoirWriter)
-    readers = (row.cuda for row in writers if version_numbers(getattr(row, field)) >= number)
-    return min(readers, default=None)
-
-
-@functools.cache
-def ltoir_is_written(field: str, version: str) -> bool:
-    """Return whether a known release writes this version into a field of the header of LTO-IR."""
-    return any(getattr(row, field) == version for row in rows(LtoirWriter))
 
 
 def linker_wheels(tool: str) -> tuple[LinkerWheel, ...]:

@@ -94,9 +94,3 @@ def is_new_major(release: Release) -> bool:
 def of_driver(driver: DriverVersion) -> Position[int]:
     """Find the position of a driver by its branch."""
     return position(branch_of(driver), driver_branches())
-
-
-@functools.cache
-def ltoir_date() -> str:
-    """Return the day of the newest row about LTO-IR: ``2026-11-21``."""
-    return str(max(row["date"] for row in table("ltoir")["release"]))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
-from ltocompat import facts
+from ltocompat.facts import ltoir
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.signature import ImageSignature
 from ltocompat.rules.constraints import FIRST_NVJITLINK
 
-_ABOVE = re.compile(r"(?:newer than|between) ([0-9.]+)")
 # Below sm_100 only CUDA 13 writes cubins of the second generation; from there on 12.8 and 12.9 do.
 _WRITTEN_BY_12 = 100
 
@@ -22,8 +19,10 @@ def ltoir_releases(image: ImageSignature) -> tuple[Release, ...]:
 
 def above(image: ImageSignature) -> Release | None:
     """Return the newest release older than LTO-IR, if no known release can have made it."""
-    found = _ABOVE.match(image.made_by[0].version or "") if image.made_by else None
-    return None if found is None else Release.parse(found[1])
+    if image.ltoir is None or ltoir_releases(image):
+        return None
+    below, above = ltoir.around(image.ltoir)
+    return below[-1] if below != above and below else None
 
 
 def newest_maker(image: ImageSignature) -> Release | None:
@@ -32,7 +31,7 @@ def newest_maker(image: ImageSignature) -> Release | None:
     Releases often keep the container of the one before, and scrambled LTO-IR shows only that.
     """
     by_container = image.ltoir is not None and image.ltoir.nvvm_ir is None
-    newest = max(facts.ltoir_releases().values())
+    newest = ltoir.releases()[-1]
     return newest if by_container and newest in ltoir_releases(image) else None
 
 

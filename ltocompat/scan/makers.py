@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from ltocompat.files.images.cubin_notes import ToolNote
 from ltocompat.files.images.ptx import Ptx
-from ltocompat.model.arch import Release, version_numbers
+from ltocompat.model.arch import Release
 from ltocompat.model.image import LtoIrVersions, Producer, Role
 
 # Beginnings of the names of tools in cubins; each is that of the program file, so that
@@ -33,51 +32,29 @@ def ltoir_makers(
     whatever its inputs are. The producer is then the linker, and the compiler stays unknown. A
     scrambled image doesn't show whether a compiler or a linker made it.
     """
-    if versions.nvvm_ir is None:
-        return (_container_maker(versions.container),)
-    from ltocompat import facts
+    from ltocompat.facts import ltoir
 
-    known = facts.ltoir_releases()
+    by_container = versions.nvvm_ir is None
+    what = "LTO-IR container" if by_container else "NVVM IR"
+    evidence = f"{what} {versions.container if by_container else versions.nvvm_ir}"
     if keyless:
-        text, releases = f"older than {min(known.values())}", facts.keyless_ltoir_releases()
-        evidence = f"NVVM IR {versions.nvvm_ir}, no key word"
-        return (Producer(Role.COMPILER, None, text, releases, evidence),)
-    release = known.get(versions.nvvm_ir)
-    evidence = f"NVVM IR {versions.nvvm_ir}" + (", linker's mark" if linked else "")
-    if release is None:
-        sets: dict[str, tuple[Release, ...]] = {text: (toolkit,) for text, toolkit in known.items()}
-        return (_outside(versions.nvvm_ir, sets, evidence),)
-    role = Role.LINKER if linked else Role.COMPILER
-    return (Producer(role, None, str(release), (release,), evidence),)
+        text = f"older than {ltoir.releases()[0]}"
+        known = ltoir.keyless_releases()
+        return (Producer(Role.COMPILER, None, text, known, f"{evidence}, no key word"),)
+    evidence += ", linker's mark" if linked else ""
+    below, above = ltoir.around(versions)
+    if below != above:
+        return (Producer(Role.COMPILER, None, _between(below, above), (), evidence),)
+    role = Role.LINKER if linked and below else Role.COMPILER
+    version = str(below[0]) if len(below) == 1 else None
+    return (Producer(role, None, version, below, evidence),)
 
 
-def _container_maker(container: str) -> Producer:
-    evidence = f"LTO-IR container {container}"
-    from ltocompat import facts
-
-    containers = facts.ltoir_containers()
-    releases = containers.get(container, ())
-    if not releases:
-        return _outside(container, containers, evidence)
-    version = str(releases[0]) if len(releases) == 1 else None
-    return Producer(Role.COMPILER, None, version, releases, evidence)
-
-
-def _outside(version: str, known: dict[str, tuple[Release, ...]], evidence: str) -> Producer:
-    """A maker for a version that the table has no row for: newer, older or between; no release."""
-    if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", version):
-        return Producer(Role.COMPILER, None, None, (), evidence)
-    from ltocompat.facts.horizon import position
-
-    rows = {version_numbers(text): releases for text, releases in known.items()}
-    around = position(version_numbers(version), rows)
-    if around.below is None:
-        text = f"older than {rows[min(rows)][0]}"
-    elif around.above is None:
-        text = f"newer than {rows[around.below][-1]}"
-    else:
-        text = f"between {rows[around.below][-1]} and {rows[around.above][0]}"
-    return Producer(Role.COMPILER, None, text, (), evidence)
+def _between(below: tuple[Release, ...], above: tuple[Release, ...]) -> str:
+    """The maker of LTO-IR for which the tables have no row: newer, older or between."""
+    if not below:
+        return f"older than {above[0]}"
+    return f"between {below[-1]} and {above[0]}" if above else f"newer than {below[-1]}"
 
 
 def ptx_makers(ptx: Ptx) -> tuple[Producer, ...]:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ltocompat import facts
-from ltocompat.facts import horizon
+from ltocompat.facts import ltoir
 from ltocompat.facts.clients import client
-from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.arch import Release, SmArch, version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.library_name import PATHFINDER
@@ -66,17 +65,17 @@ def _read_by_linker(image: ImageSignature) -> Iterator[Requirement]:
     releases = makers.ltoir_releases(image)
     if image.ltoir is None or image.ltoir.nvvm_ir is None or makers.above(image):
         return
-    if releases == facts.keyless_ltoir_releases():
+    if releases == ltoir.keyless_releases():
         return
     for field, name in _FIELDS.items():
         version = getattr(image.ltoir, field)
         if version is None:
             continue
-        reader = facts.ltoir_reader(field, version)
-        written = facts.ltoir_is_written(field, version)
+        reader = ltoir.reader(field, version)
+        written = version_numbers(version) in ltoir.writers(field)
         if written and releases and reader is not None and reader <= releases[-1]:
             continue
-        newest = max(facts.ltoir_releases().values()) if reader is None else None
+        newest = ltoir.releases()[-1] if reader is None else None
         read_by = (reader,) if written and reader is not None else ()
         yield Requirement(
             linker_not_older_than(read_by, newest),
@@ -393,9 +392,9 @@ def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Rout
 @rule("LTO-15")
 def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
     """A linker makes code for the architectures in its list."""
-    ltoir = image_helpers.linked(subject, ImageKind.LTOIR)
+    images = image_helpers.linked(subject, ImageKind.LTOIR)
     # What no nvJitLink links (LTO-02), a driver's own linker may make code of for older GPUs.
-    ancient = any(r[-1] < FIRST_NVJITLINK for r in map(makers.ltoir_releases, ltoir) if r)
+    ancient = any(r[-1] < FIRST_NVJITLINK for r in map(makers.ltoir_releases, images) if r)
     if subject.route is Route.LINK and subject.picked and not ancient:
         number, family = subject.gpu.arch.number, subject.gpu.arch.suffix == "f"
         target = f"{image_helpers.real(subject.gpu)}{subject.gpu.arch.suffix}"
@@ -434,7 +433,7 @@ def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
     for image in image_helpers.linked(subject, ImageKind.LTOIR):
         newest = makers.newest_maker(image)
         if newest is not None:
-            limit = f"if CUDA {newest} or older made it (as of {horizon.ltoir_date()})"
+            limit = f"if CUDA {newest} or older made it (as of {ltoir.newest_date()})"
             yield Requirement(
                 LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
                 "scrambled LTO-IR",
