@@ -97,18 +97,8 @@ def finding_of_problem(problem: Problem) -> Finding:
 
 def finding_by_engine(rule_id: str, verdict: Verdict, message: str, **known: object) -> Finding:
     """Return a finding of the engine itself; its rule's prose has the other fields."""
-    prose = rule_prose(rule_id)
-    found = Finding(
-        verdict,
-        message,
-        prose.finding_remedy,
-        prose.finding_evidence,
-        rule=rule_id,
-        level=LEVELS[verdict],
-        source=prose.source,
-        subject="modules",
-    )
-    return replace(found, **known)
+    problem = Problem(verdict, message, subject="modules").by(rule_id)
+    return replace(finding_of_problem(problem), **known)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
