@@ -1,4 +1,4 @@
-"""Tells, before you ship, whether CUDA device code will link and load where it is going.
+"""Tell, before you ship, whether CUDA device code will link and load on users' machines.
 
 >>> import ltocompat
 >>> for record in ltocompat.inspect("libexample.so"):  # doctest: +SKIP

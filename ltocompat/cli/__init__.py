@@ -17,7 +17,7 @@ from ltocompat.cli.group import Group, at_once
 from ltocompat.model.version import VERSION
 
 VERBS = {
-    "check": "Check whether device code will link and load where it is going.",
+    "check": "Check whether device code will link and load on deploy targets.",
     "audit": "Check packages against the project's policy before a release.",
     "init": "Write a policy that the packages pass today.",
     "require": "Show which driver, nvJitLink and GPUs device code needs.",
@@ -82,7 +82,7 @@ _COLOR = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
 
 app = Group(
     "ltocompat",
-    help="Tell, before you ship, whether CUDA device code will link and load where it is going.",
+    help="Tell, before you ship, whether CUDA device code will link and load on users' machines.",
     epilog="Exit codes: 0 done, 1 findings, 2 wrong usage, 3 something could not be read, 4 "
     "something requested is missing, 70 internal error, 130 interrupted, 141 output closed early.",
     commands=[_LazyVerb(name, short_help=line) for name, line in VERBS.items()],

@@ -23,7 +23,7 @@ def check(
     threshold: Threshold,
     form: FindingFormat = (),
 ) -> int:
-    """Check whether device code will link and load where it is going.
+    """Check whether device code will link and load on deploy targets.
 
     For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
 
