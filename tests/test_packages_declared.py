@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from elf_writer import Part, elf
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from generated_artifacts import ARTIFACTS
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from newest import ptx_beyond
 from packages_made import CUBIN_12_4, conda, judged, told, wheel
 from packaging.requirements import Requirement
@@ -19,9 +22,12 @@ from rule_cases import spares, strikes
 from samples import FOLDER
 
 from ltocompat.cli import run
+from ltocompat.facts import drivers, toolkits
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
+from ltocompat.model.image import HostBinary
+from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.conda import alternatives
@@ -168,6 +174,55 @@ def test_metadata_that_ask_for_the_driver_break_no_promise(tmp_path: Path) -> No
     assert judged(wheel(tmp_path, {"libx/x.fatbin": both}, classifiers=[CUDA_12_4])) == ()
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    summary=ARTIFACTS,
+    isa=st.sampled_from(sorted(toolkits.ptx_releases())),
+    cuda=st.sampled_from([drivers.branch_cuda(branch) for branch in drivers.driver_branches()]),
+)
+def test_ptx_text_that_may_need_a_driver_is_not_said_to_need_it(
+    summary: ArtifactSummary, isa: tuple[int, ...], cuda: Release
+) -> None:
+    """As in tensorflow 2.21.0: XLA passes its PTX 8.3 only to drivers that know graph conditions.
+
+    The classifier of CUDA 12.2 is right, and metadata that bind are left open.
+    """
+    texts = (f"1 text of PTX {'.'.join(map(str, isa))} for sm_50, the first at 0x9",)
+    host = HostBinary(
+        place=Location("x.whl", ("x.so",)),
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        ptx_texts=texts,
+    )
+    with_text = replace(summary, hosts=[*summary.hosts, host])
+    for binding in (False, True):
+        before, after = (of_drivers(each, cuda, binding=binding) for each in (summary, with_text))
+        assert after in (before, ({"PKG-16": Verdict.UNKNOWN} if binding else {}) | before)
+
+
+def of_drivers(summary: ArtifactSummary, cuda: Release, *, binding: bool) -> dict[str, Verdict]:
+    """What is said of the drivers of a package that is for CUDA 12, and whose metadata name one."""
+    declared = Declared(source="metadata", cuda=cuda, binding=binding)
+    package = Package(kind=Kind.WHEEL, path="x", name="libx-cu12", declared=(declared,))
+    groups = tuple((group.signature, group.count) for group in summary.groups)
+    shipped = Shipped(package=package, ask=lambda: required(summary), signatures=groups)
+    found = problems(shipped)
+    return {each.rule: each.verdict for each in found if each.rule in ("PKG-13", "PKG-16")}
+
+
+@spares("PKG-16")
+def test_ptx_as_text_leaves_metadata_that_bind_open(tmp_path: Path) -> None:
+    text = b".version 8.8\n.target sm_50\n.address_size 64\n"
+    code = {"libx/x.cubin": CUBIN_12_4, "libx/x.so": elf([Part(".rodata", text)])}
+    assert judged(wheel(tmp_path, code, classifiers=[CUDA_12_4])) == ()
+    (problem,) = judged(conda(tmp_path, code, ["__cuda >=12.4"]))
+    assert (problem.rule, problem.verdict) == ("PKG-16", Verdict.UNKNOWN)
+    assert problem.message == (
+        "the metadata allow CUDA 12.4 drivers (550.54.14), but libx may need driver 575.51.03"
+    )
+
+
 @strikes("PKG-15")
 def test_a_gpu_that_metadata_admit_has_to_be_served(tmp_path: Path) -> None:
     code = {"libx/x.cubin": CUBIN_12_4}  # SASS for sm_80
@@ -250,8 +305,8 @@ def test_lines_for_a_place_are_valid_there(where: str, capsys: pytest.CaptureFix
     elif where == "conda":
         specs = yaml.safe_load(text)
         assert all(re.fullmatch(r"[a-z_]+ [\d.,<>=]+", each) for each in specs)
-        drivers = [each for each in specs if each.startswith("__cuda ")]
-        assert drivers == ["__cuda >=13.0"]  # which includes that of the older file
+        asked = [each for each in specs if each.startswith("__cuda ")]
+        assert asked == ["__cuda >=13.0"]  # which includes that of the older file
     elif where == "container":  # the newest of both: a second ENV would replace the first
         assert lines == ['ENV NVIDIA_REQUIRE_CUDA="cuda>=13.0"']
     else:

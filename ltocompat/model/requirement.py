@@ -100,6 +100,7 @@ class RouteFloor(Struct, frozen=True):
         last_driver: the newest driver branch that works, ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
         or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
+        possible_driver: the oldest driver from which on no driver up to ``driver`` surely fails.
     """
 
     route: Route | None
@@ -112,6 +113,7 @@ class RouteFloor(Struct, frozen=True):
     set_by: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     or_older: bool = False
+    possible_driver: DriverVersion | None = None
 
     @property
     def beyond(self) -> bool:

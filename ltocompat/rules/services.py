@@ -32,12 +32,15 @@ def least_driver(required: Required, services: Iterable[Service]) -> DriverVersi
     return max(min(floors), sass) if sass is not None and how == "sass" else min(floors)
 
 
-def as_loaded(service: Service) -> Service:
-    """Return a GPU with the driver for its code without a link, if links need a newer one."""
-    if service.driver is None:
-        return service
-    first = next(route.driver for route in service.routes if route.coverage.served)
-    return replace(service, driver=first)
+def as_loaded(service: Service, *, possible: bool = False) -> Service:
+    """Return a GPU with the driver for its code without a link, if links need a newer one.
+
+    Args:
+        service: a GPU for which a driver works.
+        possible: True for the oldest driver that doesn't surely fail.
+    """
+    first = next(route for route in service.routes if route.coverage.served)
+    return replace(service, driver=first.possible_driver if possible else first.driver)
 
 
 def least_cuda(required: Required, services: Iterable[Service]) -> Release | None:

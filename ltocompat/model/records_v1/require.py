@@ -38,7 +38,7 @@ class LinkerFloor(Record):
     newest_producer: str | None = None
 
 
-@published(requirement.RouteFloor)
+@published(requirement.RouteFloor, "possible_driver")
 class RouteFloor(Record):
     """The minimum versions for one GPU and route: with older versions, check doesn't pass.
 

@@ -501,11 +501,9 @@ def newer_driver_than_major(shipped: Shipped) -> Iterator[Problem]:
     least = None if major is None else floors.major(major)
     if least is None or any(name_of_another_major.function(shipped)):
         return
-    if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
-        return
-    if any(each.binding and each.cuda for each in package.declared):  # which PKG-16 does
-        return
-    if package.on_windows:  # other numbers
+    promised = promise is not None and promise.driver is not None  # which PKG-10 holds against it
+    declared = any(each.binding and each.cuda for each in package.declared)  # which PKG-16 does
+    if promised or declared or package.on_windows:  # whose drivers have other numbers
         return
     for (driver, rules), archs in _driver_floors(shipped, least).items():
         yield Problem(
@@ -545,18 +543,19 @@ def _driver_floors(
     """GPUs whose SASS needs newer drivers than ``least``, by driver and the rules that say so.
 
     GPUs that are newer than that driver themselves are left out, and those of Jetson, whose
-    drivers are others. That PTX needs the driver of its own toolkit is what CUDA documents.
+    drivers are others. That PTX needs the driver of its own toolkit is what CUDA documents, and
+    PTX as text may need it, which leaves older drivers possible.
     """
     rules = {asked.rule for asked in shipped.required.asked if asked.component in OF_DRIVERS}
     found: dict[tuple[DriverVersion, tuple[str, ...]], list[str]] = {}
     for service in shipped.required.services:
         gpu = gpus.sm(service.number)
-        known = [(route.driver, route.set_by) for route in service.routes if route.driver]
+        known = [route for route in service.routes if route.driver]
         if service.how != "sass" or not known or gpu is None or gpu.tegra:
             continue
-        driver, every_rule = known[0]
+        driver, possible = known[0].driver, known[0].possible_driver
         first = drivers.first_production(gpu.first_branch) if gpu.first_branch else least
-        if driver > max(least, first):
-            set_by = tuple(rule for rule in every_rule if rule in rules)
+        if driver and possible and possible > max(least, first):
+            set_by = tuple(rule for rule in known[0].set_by if rule in rules)
             found.setdefault((driver, set_by), []).append(f"sm_{service.number}")
     return found

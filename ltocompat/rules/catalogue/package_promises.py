@@ -220,16 +220,20 @@ def _admits(dependency: Dependency, other: Package) -> bool:
 def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
     """A package's metadata admit drivers that its code does not load on."""
     package, promise = shipped.package, shipped.promise
-    if promise is not None and promise.driver is not None:  # which PKG-10 holds against it
-        return
-    if package.on_windows:  # whose drivers have other numbers
+    promised = promise is not None and promise.driver is not None  # which PKG-10 holds against it
+    if promised or package.on_windows:  # whose drivers have other numbers
         return
     for declared in package.declared:
         branch = None if declared.cuda is None else drivers.cuda_branch(declared.cuda)
         floor = None if branch is None else _floor(shipped.required)
         if branch is None or floor is None or floor <= drivers.first_production(branch):
             continue
-        verdict = Verdict.FAIL if declared.binding else Verdict.UNDOCUMENTED
+        possible = _floor(shipped.required, possible=True)
+        certain = possible is not None and possible > drivers.first_production(branch)
+        if not certain and not declared.binding:  # it only informs readers
+            continue
+        bound = Verdict.FAIL if certain else Verdict.UNKNOWN
+        verdict = bound if declared.binding else Verdict.UNDOCUMENTED
         cuda = least_cuda(shipped.required, shipped.required.services)
         line = f"{cuda} instead of {declared.cuda}"
         if package.kind is Kind.IMAGE:  # whose line may admit older branches brand by brand
@@ -239,7 +243,8 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         yield Problem(
             Verdict.OK if but else verdict,
             f"the metadata allow CUDA {declared.cuda} drivers "
-            f"({drivers.first_production(branch)}), but {package.name} needs driver {floor}{but}",
+            f"({drivers.first_production(branch)}), but {package.name} "
+            f"{'needs' if certain else 'may need'} driver {floor}{but}",
             f"{instead}compile the code with an older toolkit",
             declared.source,
             asked=(f"driver {floor}",),
@@ -325,9 +330,10 @@ def driver_in_image(image: ShippedImage) -> Iterator[Problem]:
             )
 
 
-def _floor(required: Required) -> DriverVersion | None:
+def _floor(required: Required, *, possible: bool = False) -> DriverVersion | None:
     # Where modules can be loaded, nobody has to link them: metadata may leave out what that asks.
-    return least_driver(required, map(as_loaded, required.services))
+    served = (service for service in required.services if service.driver)
+    return least_driver(required, (as_loaded(each, possible=possible) for each in served))
 
 
 @rule("PKG-15")

@@ -36,7 +36,7 @@ from ltocompat.model.requirement import (
 )
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.trial_answer import narrowed
-from ltocompat.model.verdict import Finding, Route, Verdict
+from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
 from ltocompat.rules.constraints import LinkerOfKnownMaker, least_version
@@ -315,10 +315,8 @@ def _service(
     routes = tuple(_route(line, floor, own.value if own else None) for line in row.lines)
     first = next((route for route in routes if route.coverage.served), routes[0])
     counts = first.coverage
-    joint = None
-    if first.driver is not None:
-        wanted = None if floor is None else floor.at_least
-        joint = joint_floors(checked, row.gpu, row.lines, wanted)
+    wanted = None if floor is None else floor.at_least
+    joint = None if first.driver is None else joint_floors(checked, row.gpu, row.lines, wanted)
     asked = next((route.nvjitlink for route in routes if route.nvjitlink), None)
     generation = sm(row.gpu.arch.number)
     return Service(
@@ -352,7 +350,7 @@ def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) 
     set_by = {
         *(driver.set_by if driver else ()),
         *(linker.set_by if linker and floor else ()),
-        *(_rules(objecting, Verdict.FAIL) if driver is None else ()),
+        *(f.rule for f in objecting if driver is None and f.verdict is Verdict.FAIL),
     }
     least = inside if coverage.link and inside else linker.first if linker and floor else None
     return RouteFloor(
@@ -364,10 +362,7 @@ def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) 
         linker.last if linker and least else None,
         line.result.verdict,
         set_by=tuple(sorted(set_by)) if served else (),
-        doubts=tuple(sorted(set(_rules(objecting, Verdict.UNDOCUMENTED)))) if driver else (),
+        doubts=tuple(sorted({f.rule for f in objecting})) if driver else (),
         or_older=driver is not None and served and driver.or_older,
+        possible_driver=driver.possible if driver and served else None,
     )
-
-
-def _rules(findings: Iterable[Finding], least: Verdict) -> list[str]:
-    return [finding.rule for finding in findings if finding.verdict >= least]
