@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 import wheels
+from packaging.tags import compatible_tags, cpython_tags
 
 from ltocompat.cli import run
 
@@ -49,17 +51,32 @@ class Answer:
 
 
 def wheel_of(entry: dict[str, Any]) -> Path:
-    """The wheel, downloaded by pip where it isn't there yet."""
+    """The wheel, downloaded by pip where it isn't there yet.
+
+    Another list may have another Python's wheel of this release there.
+    """
     name = f"{entry['requirement'].replace('==', '-')}-{entry['platform']}"
     folder = wheels.CACHE / name
-    if not list(folder.glob("*.whl")):
+    if not any(is_for(entry["python"], wheel) for wheel in folder.glob("*.whl")):
         pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
         tags = [f"--platform={tag}" for tag in TAGS[entry["platform"]]]
         python = f"--python-version={entry['python']}"
         command = [*pip, *tags, python, entry["requirement"], "-d", str(folder)]
         subprocess.run(command, check=True)
-    (path,) = folder.glob("*.whl")
+    (path,) = (wheel for wheel in folder.glob("*.whl") if is_for(entry["python"], wheel))
     return path
+
+
+def is_for(python: str, wheel: Path) -> bool:
+    """Return whether an interpreter of this version takes a wheel, whatever its platform."""
+    major, minor = map(int, python.split("."))
+    taken = (
+        *cpython_tags((major, minor), platforms=["any"]),
+        *compatible_tags((major, minor), platforms=["any"]),
+    )
+    pairs = {(tag.interpreter, tag.abi) for tag in taken}
+    interpreters, abis = (part.split(".") for part in wheel.stem.split("-")[-3:-1])
+    return not pairs.isdisjoint(product(interpreters, abis))
 
 
 def worst(verdicts: list[str]) -> str:
