@@ -26,7 +26,7 @@ from ltocompat.facts import drivers, toolkits
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UsageError
-from ltocompat.model.image import HostBinary
+from ltocompat.model.image import HostBinary, PtxText
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Verdict
@@ -187,13 +187,12 @@ def test_ptx_text_that_may_need_a_driver_is_not_said_to_need_it(
 
     The classifier of CUDA 12.2 is right, and metadata that bind are left open.
     """
-    texts = (f"1 text of PTX {'.'.join(map(str, isa))} for sm_50, the first at 0x9",)
     host = HostBinary(
         place=Location("x.whl", ("x.so",)),
         format="ELF",
         machine="x86-64",
         type="shared library",
-        ptx_texts=texts,
+        ptx_texts=(PtxText(".".join(map(str, isa)), "sm_50", 9),),
     )
     with_text = replace(summary, hosts=[*summary.hosts, host])
     for binding in (False, True):
