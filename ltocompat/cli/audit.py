@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ltocompat.cli.options import FindingFormat, Shown, Threshold, TrialBounds
+from ltocompat.cli.options import FindingFormat, GateOptions, Shown
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import AuditOptions
@@ -13,12 +13,7 @@ from ltocompat.report.exit_status import AuditStatus
 
 @verb
 def audit(
-    *,
-    options: AuditOptions,
-    bounds: TrialBounds,
-    shown: Shown,
-    threshold: Threshold,
-    form: FindingFormat = (),
+    *, options: AuditOptions, shown: Shown, typed: GateOptions, form: FindingFormat = ()
 ) -> int:
     """Check packages against the project's policy before a release.
 
@@ -27,10 +22,10 @@ def audit(
     The policy names deploy targets, GPUs and drivers. With or without a policy, audit compares
     package metadata with the contents.
     """
-    least = threshold.verdict()
+    least = typed.verdict()
     from ltocompat.commands import audit as command
     from ltocompat.report.verbs.audit import REPORT
 
     writing = in_format(form, REPORT, shown.view(), options.paths)
-    options = replace(options, outputs=writing.files, fail_on=least, limits=bounds.limits())
+    options = replace(options, outputs=writing.files, fail_on=least, limits=typed.limits())
     return run_verb(command.run, options, writing, AuditStatus())

@@ -6,23 +6,25 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from ltocompat.cli.options import FindingFormat, Shown, Threshold, TrialBounds
+from ltocompat.cli.options import FindingFormat, GateOptions, Shown
 from ltocompat.cli.run_verb import in_format, run_verb
 from ltocompat.cli.verb import verb
 from ltocompat.commands.options import CheckOptions, Option
 from ltocompat.report.exit_status import CheckStatus
 
 
+class Typed(GateOptions, frozen=True):
+    """Options that only the command line has.
+
+    Attributes:
+        changes: Show only the differences between the targets.
+    """
+
+    changes: Annotated[bool, Option(after="trial_load")] = False
+
+
 @verb
-def check(
-    *,
-    options: CheckOptions,
-    bounds: TrialBounds,
-    changes: Annotated[bool, Option("Show only the differences between the targets.")] = False,
-    shown: Shown,
-    threshold: Threshold,
-    form: FindingFormat = (),
-) -> int:
+def check(*, options: CheckOptions, shown: Shown, typed: Typed, form: FindingFormat = ()) -> int:
     """Check whether device code will link and load on deploy targets.
 
     For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
@@ -31,13 +33,13 @@ def check(
     compiles PTX at load. undocumented is measured to work, but NVIDIA doesn't promise it. For
     unknown, the finding names the missing fact.
     """
-    least = threshold.verdict()
+    least = typed.verdict()
     from ltocompat.commands import check as command
     from ltocompat.model.errors import UsageError
     from ltocompat.model.verdict import Verdict
     from ltocompat.report.verbs.check import CHANGES, REPORT
 
-    if changes and not options.targets:
+    if typed.changes and not options.targets:
         raise UsageError("--changes compares targets; give --deploy-target at least twice")
 
     status = CheckStatus(least or Verdict.FAIL, allow_empty=options.allow_empty)
@@ -45,6 +47,6 @@ def check(
     options = command.of_environment(options)
     packages = not options.paths
     view = replace(shown.view(), together=options.together, packages=packages, environment=packages)
-    writing = in_format(form, CHANGES if changes else REPORT, view, named)
-    options = replace(options, limits=bounds.limits())
+    writing = in_format(form, CHANGES if typed.changes else REPORT, view, named)
+    options = replace(options, limits=typed.limits())
     return run_verb(command.run, options, writing, status)

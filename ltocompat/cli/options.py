@@ -81,20 +81,37 @@ class Sandbox(Struct, frozen=True):
     ] = False
 
 
-class TrialBounds(Sandbox, frozen=True):
-    """The bounds of trials.
+class GateOptions(Sandbox, frozen=True):
+    """Options that only the command lines of check and audit have.
 
     Attributes:
         trial_seconds: CPU time for all trials together; one trial gets at most a quarter of it.
+        strict: Like --fail-on undocumented; also exit with 3 if a route (load or link) was not
+            checked.
+        fail_on: Exit with 1 at this verdict or a worse one (default: the policy's, else fail).
     """
 
     trial_seconds: Annotated[
         float, Option(metavar="SECONDS", env=True, within=(1, 10**9), after="trial_load")
     ] = DEFAULT_LIMITS.trial_cpu_seconds
+    strict: Annotated[bool, Option()] = False
+    fail_on: Annotated[str | None, Option(choices=FAIL_ON, env=True)] = None
 
     def limits(self) -> Limits:
         """The limits of a run."""
         return Limits(trial_cpu_seconds=self.trial_seconds)
+
+    def verdict(self) -> Verdict | None:
+        """The best verdict that counts as a finding; None if no option sets it.
+
+        Raises:
+            UsageError: both options were given.
+        """
+        if self.fail_on is not None and self.strict:
+            raise UsageError("--strict means --fail-on undocumented; leave out one of the two")
+        if self.fail_on is not None:
+            return Verdict[self.fail_on.upper()]
+        return Verdict.UNDOCUMENTED if self.strict else None
 
 
 QUIET, VERBOSE = ("-q", "--quiet"), ("-v", "--verbose")
@@ -119,31 +136,6 @@ class Shown(Struct, frozen=True):
         """The report's options."""
         why, notes = self.why or self.verbose, self.notes or self.verbose
         return Options(why=why, notes=notes, quiet=self.quiet)
-
-
-class Threshold(Struct, frozen=True):
-    """Options for the verdicts that end in exit code 1.
-
-    Attributes:
-        strict: Like --fail-on undocumented; also exit with 3 if a route (load or link) was not
-            checked.
-        fail_on: Exit with 1 at this verdict or a worse one (default: the policy's, else fail).
-    """
-
-    strict: Annotated[bool, Option()] = False
-    fail_on: Annotated[str | None, Option(choices=FAIL_ON, env=True)] = None
-
-    def verdict(self) -> Verdict | None:
-        """The best verdict that counts as a finding; None if no option sets it.
-
-        Raises:
-            UsageError: both options were given.
-        """
-        if self.fail_on is not None and self.strict:
-            raise UsageError("--strict means --fail-on undocumented; leave out one of the two")
-        if self.fail_on is not None:
-            return Verdict[self.fail_on.upper()]
-        return Verdict.UNDOCUMENTED if self.strict else None
 
 
 def choose(option: str, value: str, valid: Iterable[str]) -> str:

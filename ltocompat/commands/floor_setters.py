@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -94,8 +95,8 @@ def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
     found = [
         (setter, number)
         for number in served
-        for component, floor in (("driver", _driver_on(number)), ("GPU", _gpu(number)))
-        for setter in _setters(component, floor, _opened(libraries, number))
+        for component, floor in (("driver", _driver), ("GPU", _gpu))
+        for setter in _setters(component, partial(floor, number), _opened(libraries, number))
     ]
     setters = [replace(setter, archs=tuple(archs)) for setter, archs in grouped(found).items()]
     setters += _setters("nvJitLink", _linker, libraries)
@@ -110,8 +111,7 @@ def _opened(libraries: Sequence[Library], number: int) -> list[Library]:
     families = grouped(
         ((each.distribution, without_tags(str(each.place))), each) for each in libraries
     )
-    asked = _driver_on(number)
-    order = lambda library: (asked(library.needs) or (_NO_CODE,))[0]  # noqa: E731
+    order = lambda library: (_driver(number, library.needs) or (_NO_CODE,))[0]  # noqa: E731
     return [min(several, key=order) for several in families.values()]
 
 
@@ -135,25 +135,19 @@ def _serving(needs: Required, number: int) -> Service | None:
     return next((each for each in found if each.how != "none" and not each.hardly), None)
 
 
-def _driver_on(number: int) -> Floor:
-    def floor(needs: Required) -> _Asked | None:
-        service = _serving(needs, number)
-        if service is None:
-            return None
-        rules = tuple(dict.fromkeys(rule for route in service.routes for rule in route.set_by))
-        if service.driver is None:
-            return _NONE, "no known driver", rules
-        return (0, service.driver.numbers), f">= {service.driver}", rules
-
-    return floor
+def _driver(number: int, needs: Required) -> _Asked | None:
+    service = _serving(needs, number)
+    if service is None:
+        return None
+    rules = tuple(dict.fromkeys(rule for route in service.routes for rule in route.set_by))
+    if service.driver is None:
+        return _NONE, "no known driver", rules
+    return (0, service.driver.numbers), f">= {service.driver}", rules
 
 
-def _gpu(number: int) -> Floor:
-    def floor(needs: Required) -> _Asked | None:
-        missing = needs.modules and _serving(needs, number) is None
-        return (_NONE, "no code", ()) if missing else None
-
-    return floor
+def _gpu(number: int, needs: Required) -> _Asked | None:
+    missing = needs.modules and _serving(needs, number) is None
+    return (_NONE, "no code", ()) if missing else None
 
 
 def _linker(needs: Required) -> _Asked | None:

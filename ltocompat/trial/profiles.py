@@ -15,16 +15,7 @@ import resource
 import signal
 
 from ltocompat.trial.sandbox import Calls, Word
-from ltocompat.trial.system_calls import (
-    COMPUTING,
-    CONFINING,
-    DRIVING,
-    FORKING,
-    LOOKING,
-    MAKING,
-    SERVICE,
-    STARTING,
-)
+from ltocompat.trial.system_calls import calls_of
 
 Cases = tuple[tuple[Word, ...], ...]
 
@@ -100,7 +91,7 @@ def _foreign(*, serves_on: bool) -> dict[str, Cases]:
 
 def loading(*, forks: bool) -> Calls:
     """Return the calls of our own process while it loads a library."""
-    calls = COMPUTING | LOOKING | CONFINING | (FORKING if forks else frozenset())
+    calls = calls_of("computing", "looking", "confining", *(["forking"] if forks else []))
     return Calls(calls, _own_process(forks=forks) | _READING)
 
 
@@ -111,20 +102,21 @@ def computing(*, serves_on: bool = False, reads: bool = False) -> Calls:
         serves_on: see ``_foreign``.
         reads: True if it opens more of its own files.
     """
-    calls = COMPUTING | (LOOKING if reads else frozenset())
+    calls = calls_of("computing", *(["looking"] if reads else []))
     return Calls(calls, _foreign(serves_on=serves_on) | _READING)
 
 
 def laying_out() -> Calls:
     """Return the calls of our own process that writes files for a program and starts it."""
-    calls = COMPUTING | LOOKING | FORKING | CONFINING | MAKING | STARTING
+    calls = calls_of("computing", "looking", "forking", "confining", "making", "starting")
     return Calls(calls, _own_process(forks=True))
 
 
 def program() -> Calls:
     """Return the calls of a program that reads files and writes one existing file."""
     opening = _opening(os.O_RDONLY, os.O_WRONLY | _CREATE | _TRUNCATE)
-    return Calls(COMPUTING | LOOKING | STARTING, _foreign(serves_on=False) | opening)
+    calls = calls_of("computing", "looking", "starting")
+    return Calls(calls, _foreign(serves_on=False) | opening)
 
 
 def driver(*, service: bool, starting: bool = False) -> Calls:
@@ -141,8 +133,8 @@ def driver(*, service: bool, starting: bool = False) -> Calls:
         "socket": tuple((Word(0, _ALL, _UNIX), Word(1, 15, kind)) for kind in (_STREAM, _PACKETS)),
         "sched_setaffinity": _one_of(0, 0),
     }
-    allowed = COMPUTING | LOOKING | DRIVING | (SERVICE if service else frozenset())
-    allowed |= CONFINING if starting else frozenset()
+    more = [*(["service"] if service else []), *(["confining"] if starting else [])]
     # libcuda 580 unlinks the name of its socket and asks for the service, and starts only where
     # neither is there.
+    allowed = calls_of("computing", "looking", "driving", *more)
     return Calls(allowed, conditions, {"unlink": errno.ENOENT, "connect": errno.ENOENT})

@@ -274,7 +274,7 @@ def confine_calls(calls: Calls) -> bool:
     for name in sorted(known.keys() & calls.allowed, key=known.__getitem__):
         refusal = _REFUSE | calls.errors.get(name, errno.EPERM)
         program += _permission(known[name], calls.conditions.get(name, ((),)), refusal)
-    older = dict.fromkeys(system_calls.OLDER_INSTEAD, errno.ENOSYS)
+    older = dict.fromkeys(system_calls.calls_of("older_instead"), errno.ENOSYS)
     for name, code in (older | dict(calls.errors)).items():
         if name in known and name not in calls.allowed:
             program.append(_INSTRUCTION.pack(_JUMP_IF_EQUAL, 0, 1, known[name]))

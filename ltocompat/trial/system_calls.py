@@ -22,12 +22,6 @@ def numbers(processor: str) -> dict[str, int]:
     return {name: number for name, number in found if number >= 0}
 
 
-COMPUTING = frozenset(_NUMBERS["computing"])
-LOOKING = frozenset(_NUMBERS["looking"])
-FORKING = frozenset(_NUMBERS["forking"])
-CONFINING = frozenset(_NUMBERS["confining"])
-MAKING = frozenset(_NUMBERS["making"])
-STARTING = frozenset(_NUMBERS["starting"])
-DRIVING = frozenset(_NUMBERS["driving"])
-SERVICE = frozenset(_NUMBERS["service"])
-OLDER_INSTEAD = frozenset(_NUMBERS["older_instead"])
+def calls_of(*groups: str) -> frozenset[str]:
+    """Return the names of the system calls in these groups of the table."""
+    return frozenset(name for group in groups for name in _NUMBERS[group])

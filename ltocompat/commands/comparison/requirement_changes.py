@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from ltocompat.model.diff import (
     Change,
     DiffSummary,
 )
-from ltocompat.model.generic import grouped
+from ltocompat.model.generic import T, grouped
 from ltocompat.model.requirement import Required, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules.rule import VersionT
@@ -44,11 +44,10 @@ def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change
     texts = linker_text(old), linker_text(new)
     if texts[0] != texts[1]:
         yield Change("nvjitlink", "", "", *texts, 1, NVJITLINK_ROSE if rose else None)
-    served = _served(old, new)
     floor = new.nvjitlink
     # As that of a single GPU is told.
     said = {(rose, _NONE_KNOWN if floor is None else str(floor.at_least))}
-    yield from _of_gpus("nvjitlink", served, _linker_of, said, NVJITLINK_ROSE)
+    yield from _of_gpus("nvjitlink", _moved(old, new, _linker_of), said, NVJITLINK_ROSE)
     before, after = imports
     if before != after:
         word = NVJITLINK_ROSE if rose and after == max(filter(None, imports)) else None
@@ -109,11 +108,6 @@ class _Floor(Struct, Generic[VersionT], frozen=True):
             return self.beyond_text
         return str(self.version) if self.version else "not known"
 
-    @property
-    def known(self) -> bool:
-        """Return whether its position is known."""
-        return self.used and bool(self.version or self.beyond)
-
     def above(self, other: _Floor[VersionT]) -> bool:
         """Return whether it is known to be higher."""
         if self.beyond or other.beyond:
@@ -137,7 +131,7 @@ def _drivers(old: Required, new: Required) -> Iterator[Change]:
         rose = after.used and all(after.above(each_floor) for each_floor in known)
         said.add((rose, str(after)))
         yield Change("driver", "", about, was, now, 1, DRIVER_ROSE if rose else None)
-    yield from _of_gpus("driver", _served(old, new), _driver_of, said, DRIVER_ROSE)
+    yield from _of_gpus("driver", _moved(old, new, _driver_of), said, DRIVER_ROSE)
 
 
 def _floor(required: Required, about: str) -> _Floor[DriverVersion]:
@@ -148,34 +142,26 @@ def _floor(required: Required, about: str) -> _Floor[DriverVersion]:
     return _Floor(used, required.driver_ptx, required.ptx_beyond, newer)
 
 
-def _driver_of(service: Service) -> _Floor[DriverVersion]:
+def _driver_of(service: Service) -> _Floor[DriverVersion] | None:
     """The driver floor of a GPU; where links serve it alone, nvJitLinks may be what is missing."""
     missing = service.beyond and service.how != _LINK
-    return _Floor(service.how != _NOTHING, service.driver, missing)
+    known = service.how != _NOTHING and (service.driver or missing)
+    return _Floor(used=True, version=service.driver, beyond=missing) if known else None
 
 
-def _linker_of(service: Service) -> _Floor[Release]:
-    missing = service.beyond and service.how == _LINK
-    return _Floor(bool(service.link), service.nvjitlink, missing and service.nvjitlink is None)
+def _linker_of(service: Service) -> _Floor[Release] | None:
+    missing = service.beyond and service.how == _LINK and service.nvjitlink is None
+    known = service.link and (service.nvjitlink or missing)
+    return _Floor(used=True, version=service.nvjitlink, beyond=missing) if known else None
 
 
 def _of_gpus(
-    kind: str,
-    served: Iterable[tuple[Service, Service]],
-    floor_of: Callable[[Service], _Floor[VersionT]],
-    said: set[tuple[bool, str]],
-    word: str,
+    kind: str, moved: _Moved[_Floor[VersionT]], said: set[tuple[bool, str]], word: str
 ) -> Iterator[Change]:
     """Floors of single GPUs that moved, with the GPUs whose did.
 
     Left out is what was ``said`` of all: whether it rose, and whereto.
     """
-    floors = ((floor_of(old), floor_of(new), old.number) for old, new in served)
-    moved = grouped(
-        ((before, after), f"sm_{number}")
-        for before, after, number in floors
-        if before.known and after.known and before != after
-    )
     for (before, after), archs in moved.items():
         rose = after.above(before)
         if (rose, str(after)) not in said:
@@ -184,18 +170,24 @@ def _of_gpus(
             yield Change(kind, "", about, *sides, 1, word if rose else None)
 
 
-def _served(old: Required, new: Required) -> Iterator[tuple[Service, Service]]:
-    others = {service.number: service for service in new.services}
-    for service in old.services:
-        if service.number in others:
-            yield service, others[service.number]
+_Moved = dict[tuple[T, T], list[str]]
+"""Values before and after, each pair with the GPUs that moved so."""
+
+
+def _moved(old: Required, new: Required, value: Callable[[Service], T | None]) -> _Moved[T]:
+    """Group the GPUs whose value differs; a GPU without a value on a side is left out."""
+    values = {service.number: value(service) for service in new.services}
+    pairs = ((value(one), values.get(one.number), f"sm_{one.number}") for one in old.services)
+    return grouped(
+        ((before, after), arch)
+        for before, after, arch in pairs
+        if before is not None and after is not None and before != after
+    )
 
 
 def _gpus(old: Required, new: Required) -> Iterator[Change]:
     """GPUs that are served in another way, together where they fare alike."""
-    ways = ((one.how, other.how, one.number) for one, other in _served(old, new))
-    moved = grouped(((a, b), f"sm_{number}") for a, b, number in ways if a != b)
-    for (before, after), archs in moved.items():
+    for (before, after), archs in _moved(old, new, lambda service: service.how).items():
         word = (LOST_PTX if before == "ptx" else LOST_ARCH) if after == _NOTHING else None
         sides = [(how,) if how != _NOTHING else None for how in (before, after)]
         yield Change("gpu", "", ", ".join(archs), sides[0], sides[1], len(archs), word)
@@ -203,9 +195,7 @@ def _gpus(old: Required, new: Required) -> Iterator[Change]:
 
 def _coverage(old: Required, new: Required) -> Iterator[Change]:
     """Yield the GPUs of both releases that have less, or more, of the kernels (IMG-04)."""
-    both = [pair for pair in _served(old, new) if _NOTHING not in (pair[0].how, pair[1].how)]
-    pairs = ((one.kernels, other.kernels, one.number) for one, other in both)
-    moved = grouped(((a, b), f"sm_{number}") for a, b, number in pairs if a != b)
+    moved = _moved(old, new, lambda one: None if one.how == _NOTHING else one.kernels)
     for sides, archs in moved.items():
         before, after = ((f"{here:,} of {most:,}" if most else "all",) for here, most in sides)
         yield Change("coverage", "", ", ".join(archs), before, after, len(archs))
