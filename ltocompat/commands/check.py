@@ -76,8 +76,8 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: a target or a location is invalid.
-        Missing: a trial needs an nvJitLink, a driver or a GPU that is missing. Also if no target is
-            named, and this machine has neither driver nor GPU.
+        Missing: a trial needs an nvJitLink, a driver or a GPU that is missing. Or no target is
+            named, and this machine has no driver and no GPU.
     """
     for record in answers(run(options), on_error):
         if isinstance(record, Result):

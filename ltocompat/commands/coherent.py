@@ -15,16 +15,15 @@ from ltocompat.model.verdict import Verdict
 
 
 class Coherence(Struct, frozen=True):
-    """Two parts of CUDA in one program.
+    """Two parts of CUDA in one program, and whether they work together.
 
     Attributes:
         parts: ``("nvrtc", "headers")``.
-        releases: the CUDA release of each part. The release of a driver is the one that
-            cuDriverGetVersion() returns.
+        releases: the CUDA release of each part. For a driver, cuDriverGetVersion() returns this
+            release.
         verdict: ``ok``: they work together; ``undocumented``: they worked together in every
             measured case; ``unknown``: some programs break; ``fail``: all programs break.
-        breaks: what happens to programs that break. For ``ok``, what would happen to them if the
-            parts didn't fit.
+        breaks: what breaks; for ``ok``, what would break with other releases.
         source: the document or the measurement.
     """
 

@@ -13,9 +13,9 @@ from ltocompat.scan.sources import Source
 
 
 class Evaluator:
-    """A ``check`` whose targets are read only once; no file stays open.
+    """A ``check`` of many sources that reads its targets only once.
 
-    A verdict on a fragment of a few kilobytes takes about a millisecond.
+    It keeps no file open. A verdict on a fragment of a few kilobytes takes about a millisecond.
 
     Args:
         targets: one or several values, or spellings that ``--deploy-target`` accepts. Without

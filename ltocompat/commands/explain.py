@@ -41,7 +41,7 @@ def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
 
     Raises:
         UsageError: the text is empty.
-        Missing: no rule has this ID, and no rule knows the text. The message quotes the line.
+        Missing: no rule has this ID or knows this text. The message quotes the line.
     """
     words = str.strip(text)
     if not words:

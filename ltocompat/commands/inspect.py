@@ -44,7 +44,7 @@ def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iter
         hashes: also compute the SHA-256 of every decoded image.
         trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
         install_linkers: install missing nvJitLinks that a trial needs.
-        where: leave out images that don't match, and modules in which no image matches.
+        where: the images to yield; modules without such an image are left out.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.

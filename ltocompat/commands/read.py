@@ -61,7 +61,7 @@ class Reading:
 
     Attributes:
         path: the file as the caller named it, or as it was found in a folder.
-        size: bytes.
+        size: size in bytes.
         sha256: SHA-256 of its bytes; empty if it can't be opened.
     """
 

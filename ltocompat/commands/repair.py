@@ -40,7 +40,7 @@ from ltocompat.scan.extract_bytes import images_at
 
 @public(RepairOptions, "*wheels")
 def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterator[Repaired]:
-    """Write new wheels in which all findings are fixed that need no compiler.
+    """Write repaired wheels, with corrected metadata, RUNPATHs and tags.
 
     patchelf removes folders of the build machine from RUNPATHs (PKG-14) and adds the folders of
     NVIDIA's wheels (PKG-07). Requires-Dist gets missing requirements and bounds (PKG-01, PKG-02,

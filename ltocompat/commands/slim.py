@@ -57,8 +57,8 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
     """Write new files and packages without the device code that the kept GPUs don't use.
 
     Code that a kept GPU uses always stays. Without GPUs, architectures, targets or a policy,
-    ``slim`` removes only second copies and code that no GPU uses. It reads every new file again and
-    compares it before the file gets its name.
+    ``slim`` removes only second copies and code that no GPU uses. Before a new file gets its name,
+    ``slim`` reads the file again and compares it with the old one.
 
     Args:
         paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
@@ -72,8 +72,8 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
         to_zstd: with ``pack``, also compress LZ4 and uncompressed code. Older drivers can't read
             the new code.
-        max_bytes: the size to reach; stop as soon as the new file has it. The order: compress code,
-            remove code that no GPU uses, remove second copies, remove PTX for which there is SASS.
+        max_bytes: stop as soon as the new file has at most this size. The steps are: compress code,
+            remove code that no GPU uses, remove second copies, remove PTX of GPUs that have SASS.
         build: the build number of new wheels.
         in_place: replace the files of a folder. The original files go into the new folder
             ``output``.

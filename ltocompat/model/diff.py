@@ -89,10 +89,10 @@ class Change(Struct, frozen=True):
         about: the kind of image (``sass``), the architecture (``sm_90``), or the required package.
         old: for ``arch-lost`` and ``makers``, the values that only the old release has. For floors
             and sizes, the old release's value.
-        new: the same values of the new release.
+        new: the values that only the new release has, or the new release's value.
         count: number of values that differ; ``old`` and ``new`` don't list all of them if there are
             very many.
-        breaking: the word in ``BREAKING`` for this change; None if there is no word.
+        breaking: the word for this change in ``BREAKING``; None if there is no word.
         places: an example in the old release, the new one, or both; empty if none is known.
     """
 
@@ -140,7 +140,7 @@ class Diff(Struct, frozen=True):
         new: the new release.
         changes: the changes, in the order of ``KINDS``.
         unknown: sentences about what could not be compared.
-        forbidden: the words in ``BREAKING`` for the changes that must not happen.
+        forbidden: the changes that must not happen, as words of ``BREAKING``.
     """
 
     old: DiffSummary

@@ -167,7 +167,7 @@ class Compiler(Struct, frozen=True):
 
     @property
     def release(self) -> Release | None:
-        """Its minor release."""
+        """The minor release of its version."""
         return Release.parse(self.version) if self.version else None
 
 
@@ -195,7 +195,7 @@ class InstalledPackage(Struct, frozen=True, order=True):
     """An installed package, of Python or conda, by its metadata.
 
     Attributes:
-        name: as published: ``nvidia-nvjitlink-cu12``.
+        name: the name as published: ``nvidia-nvjitlink-cu12``.
         version: ``12.4.127``.
         folder: its folder: site-packages, or conda's prefix.
     """
@@ -230,7 +230,7 @@ class Jetson(Struct, frozen=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """One machine, as far as CUDA code depends on it; None or empty if nothing was found.
+    """The facts about one machine that CUDA code depends on; None or empty if nothing was found.
 
     Attributes:
         system: operating system and processor.

@@ -27,8 +27,8 @@ class Explained(Prose, frozen=True):
     Attributes:
         id: the ID of the rule, ``PTX-01``, or the word of a topic, ``lto-ir``.
         title: the problem in a few words.
-        statement: the rule, in full sentences. If ltocompat doesn't check the rule, the reason. For
-            a topic, its explanation, one sentence per line.
+        statement: the rule, in full sentences, or the reason why ltocompat doesn't check it. A
+            topic has its explanation, one sentence per line.
         condition: the condition of the finding.
         evidence: the bytes or facts that the rule uses.
         verdict: the verdict of the rule.

@@ -83,7 +83,7 @@ CUDA_SOURCES = (".cu", ".cuh")
 
 
 class Role(_OpenWords):
-    """The part of a tool in making an image."""
+    """The task of a tool that made an image."""
 
     COMPILER = "compiler"
     LINKER = "linker"
@@ -94,11 +94,12 @@ class Producer(Struct, frozen=True):
     """One tool that made an image, and the bytes that prove it.
 
     Attributes:
-        role: what the tool did.
-        tool: its name in the bytes (``ptxas``); None if they don't name it.
-        version: the most exact version proved: ``13.0.88``, ``12.4``, ``newer than 13.5``.
+        role: the task of the tool.
+        tool: its name in the bytes (``ptxas``); None if the bytes don't name it.
+        version: the most exact version that the bytes prove: ``13.0.88``, ``12.4``, ``newer than
+            13.5``.
         releases: every CUDA release that can have made the image; empty if none is known.
-        evidence: where the version was read, e.g. ``tkinfo note``.
+        evidence: the source of the version, e.g. ``tkinfo note``.
     """
 
     role: Role
@@ -119,7 +120,7 @@ class Producer(Struct, frozen=True):
 
 
 class Needs(Struct, frozen=True):
-    """Requirements of an image on the next compiler or linker.
+    """The versions that the next compiler or linker of an image must support.
 
     Attributes:
         ptx_isa: PTX ISA version, e.g. ``8.4``.
@@ -436,7 +437,7 @@ class ImageLayer(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """The origin of a file in a container image.
+    """The package and the layer that a file in a container image comes from.
 
     Attributes:
         path: the path of the file in the image.
@@ -455,7 +456,7 @@ class Artifact(Tabular, frozen=True):
 
     Attributes:
         path: the path as the caller gave it (``-`` for standard input), or as found in a folder.
-        size: bytes.
+        size: size in bytes.
         modules: number of modules that were found.
         images: number of images that were found.
         skipped: number of places that were skipped.

@@ -12,8 +12,8 @@ from ltocompat.model.arch import Release, version_numbers
 class Tool(enum.StrEnum):
     """The two linkers of device code, by the keys of a deploy target.
 
-    nvJitLink is a library, which programs link with while they run; nvlink is a program, which
-    links when they are built.
+    Programs call nvJitLink, a library, to link code while they run. nvlink is a program that links
+    code when a program is built.
     """
 
     NVJITLINK = "nvjitlink"

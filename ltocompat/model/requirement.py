@@ -16,7 +16,7 @@ LAST_WITH_SUFFIX = 12  # NVIDIA's packages of CUDA 13 and newer have no -cu13
 
 
 class Asked(Tabular, frozen=True):
-    """One requirement of modules of an artifact.
+    """One requirement of an artifact's modules.
 
     Attributes:
         component: the part of the target: ``driver``, ``kernel driver``, ``nvJitLink``, ``link
@@ -47,14 +47,14 @@ class Asked(Tabular, frozen=True):
 
 
 class LinkerFloor(Struct, frozen=True):
-    """The minimum nvJitLink that links all LTO-IR (and PTX, and SASS) of an artifact.
+    """The minimum nvJitLink that links all LTO-IR, PTX and SASS of an artifact.
 
     Attributes:
         possible: the oldest nvJitLink that may link everything; no older one can.
-        sure: the oldest nvJitLink that surely links everything; so do newer ones of its major.
+        sure: the oldest nvJitLink that surely links everything, as newer ones of its major do.
             Equal to ``possible`` if the evidence is exact or a trial decided. None if a compiler is
             not in the tables.
-        ceiling: the first major for which NVIDIA no longer documents that the link works, e.g. 14.
+        ceiling: the first major of nvJitLink for which NVIDIA no longer promises the link, e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.
         newest_producer: the minimum assumes that this CUDA release, or an older one, made the

@@ -96,9 +96,9 @@ class CodeTally(Struct):
     Attributes:
         images: number of removed images, by reason.
         sizes: bytes of the removed images, by reason, including headers and padding.
-        left: for each reason, three values of the unchanged modules: their number, their bytes, and
-            the place of the first.
-        gpus: for the capability of each GPU that is not kept, two numbers. The first counts modules
+        left: for each reason, the number of unchanged modules, their bytes, and the place of the
+            first.
+        gpus: two numbers for the capability of each GPU that is not kept. The first counts modules
             that now have no code for this GPU. The second counts modules that now have PTX instead
             of SASS.
         stored: bytes of all device code before the change.

@@ -47,14 +47,14 @@ ANY_DRIVER = "any"  # the text of a driver that nothing names
 
 
 class Quantifier(enum.Enum):
-    """The number of versions in a set that the code has to work with: one, or all."""
+    """How many versions of a set the code has to work with: one, or all."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, but it isn't known which"
 
 
 class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
-    """The versions that a target can have of one of its parts.
+    """The possible versions of one part of a target.
 
     Attributes:
         text: the versions as the user wrote them: ``550.54.15``, ``550``, ``>=550``.
@@ -101,7 +101,7 @@ class Gpu(Struct, frozen=True, cache_hash=True):
     """A GPU that device code is to run on.
 
     Attributes:
-        name: as it was written: ``h100``, ``sm_90``.
+        name: the name as it was written: ``h100``, ``sm_90``.
         arch: its architecture. Only links use a suffix (``sm_90a``).
         data_center: True if cuda-compat supports it (data centre GPUs, NGC-ready RTX, Jetson); None
             if the name doesn't show that.
@@ -189,7 +189,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         return (self.nvlink if offline else self.nvjitlink), offline
 
     def for_link(self, *, objects: bool) -> Target:
-        """Return this target without the linker that a link doesn't use."""
+        """Return this target with only one linker: the one that links all inputs."""
         _, offline = self.linker_of(objects=objects)
         return replace(self, nvjitlink=None) if offline else replace(self, nvlink=None)
 

@@ -36,7 +36,7 @@ class Baseline(Struct, frozen=True):
 
     Attributes:
         source: the file; empty for none.
-        findings: for the fingerprint of each finding, its extents: one for each artifact with the
+        findings: the fingerprint of each finding, with one extent for each artifact that has the
             finding.
     """
 
