@@ -149,12 +149,15 @@ def test_a_policy_of_another_user_is_not_obeyed(
         ("[audit]\nignore = [3]", "audit.ignore is [3]; write a table [[audit.ignore]]"),
         ("[audit.provided-by]\n'a.b' = [' ']", "audit.provided-by is {'a.b': [' ']}; write"),
         ("[[audit.ignore]]\nrul = 'PTX-06'", "audit.ignore[0] has no key 'rul'"),
-        ("[[audit.ignore]]\nreason = 'x'", "audit.ignore[0] has no rule; write rule = "),
+        (
+            "[[audit.ignore]]\nreason = 'x'",
+            'audit.ignore[0] has no rule, no expires; write rule = "PTX-06", expires = 2099-12-31',
+        ),
         (
             "[[audit.ignore]]\nrule = 'PTX-66'\nreason = 'x'\nexpires = 2099-12-31",
             "audit.ignore[0].rule is 'PTX-66' (did you mean",
         ),
-        ("[[audit.ignore]]\nrule = 'PTX-06'", "audit.ignore[0] has no reason"),
+        ("[[audit.ignore]]\nrule = 'PTX-06'", "audit.ignore[0] has no reason, no expires"),
         ("[[audit.ignore]]\nrule = 'PTX-06'\nreason = ' '", "audit.ignore[0].reason is ' '"),
         ("[[audit.ignore]]\nrule = 'PTX-06'\nreason = 'x'", "audit.ignore[0] has no expires"),
         (

@@ -871,7 +871,7 @@ def test_a_link_without_lto_is_advised_where_it_works(monkeypatch: Patch, verdic
 def test_a_target_that_lacks_a_key_is_told_which(
     halves: set[str], facts: dict[str, Any], told: str, alone: bool
 ) -> None:
-    case: Any = some(gpu=facts.get("gpu"), target=some(driver=facts.get("driver")))
+    case: Any = some(gpu=facts.get("gpu"), target=some(driver=facts.get("driver"), name=""))
     group = some(signature=some(needs_device_link=facts.get("objects", False)))
     summary: Any = some(groups=[group])
     found = artifact_findings.left_open(case, summary, frozenset(halves), alone=alone)

@@ -96,6 +96,37 @@ def test_a_rule_strikes_on_one_target_and_spares_another(
     assert rule_id not in found(spares, *paths)
 
 
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("target", ["gpu=h100", "driver=550|580", "R580"])
+@pytest.mark.parametrize("path", ["objects/nvcc-13.5-rdc-axpy.o", "ltoir/nvrtc-13.0-lto_80.ltoir"])
+def test_the_target_that_a_fix_shows_has_the_missing_key(
+    target: str, path: str, *, named: bool
+) -> None:
+    def missing(spelling: str) -> dict[str, str]:
+        results = ltocompat.check(str(FOLDER / path), [spelling])
+        found = (finding for result in results for finding in result.findings)
+        return {each.message: each.remedy for each in found if each.rule == "TGT-01"}
+
+    checked = f"name=edge,{target}" if named and "=" in target else target
+    for message, remedy in missing(checked).items():
+        shown = remedy.rpartition(", for example ")[2]
+        assert message not in missing(f"{checked},{shown}" if checked != target else shown)
+
+
+def test_no_code_for_a_gpu_names_the_error_of_its_launch_and_the_toolkits_for_the_gpu() -> None:
+    """Errors of the driver 580.159.04 on an H200: 209 plain, 500 or 300 for device-linked modules.
+
+    The toolkits are those of ``ptxas --help``, release by release.
+    """
+    for path, error in (("nvcc-13.0-plain-sass", "error 209"), ("nvcc-13.0-rdc-sass", "error 500")):
+        for gpu, releases in (("sm_30", "4.2 to 10.2"), ("sm_37", "6.5 to 11.8"), ("h100", "")):
+            (result,) = ltocompat.check(str(FOLDER / "objects" / path), [f"driver=470,gpu={gpu}"])
+            finding = result.findings[0]
+            assert (finding.rule, error in finding.message) == ("SASS-06", True)
+            assert ("with CUDA" in finding.remedy) == bool(releases)
+            assert releases in finding.remedy
+
+
 @strikes("TGT-02")
 @spares("TGT-02")
 def test_a_route_that_no_module_goes_is_told() -> None:

@@ -284,7 +284,8 @@ def _with_table(finding: Finding, result: Result, policy: Policy) -> Finding:
     if finding.rule != TARGET_LEAVES_OPEN or result.target not in policy.targets or not in_file:
         return finding
     table = f"[{policy.prefix}targets.{result.target.name}]"
-    return replace(finding, remedy=f"{finding.remedy}: {table} in {policy.source}")
+    remedy = finding.remedy.partition(", for example")[0]  # which is no TOML
+    return replace(finding, remedy=f"{remedy}: {table} in {policy.source}")
 
 
 def _with_standing(finding: Finding, assessed: Assessed, baseline: Baseline) -> Finding:

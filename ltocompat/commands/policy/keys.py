@@ -40,10 +40,14 @@ class PolicyFile(OwnTables, frozen=True):
         if field is None:
             key = re.sub(rf"({_NUMBERS.pattern})+$", "", place)
             return self.wrong(key, f"is {_brief(self._value(key))}")
+        keys = keys_of_tables().get(_NUMBERS.sub("", place), ())
         if field[1].startswith("missing"):
-            remedy = self._example(f"{place}.{field[2]}")
-            return UsageError(f"{self.path}: {place} has no {field[2]}; {remedy}")
-        known = [key.name for key in keys_of_tables().get(_NUMBERS.sub("", place), ())]
+            there: Any = self._value(place)
+            missing = [key for key in keys if not key.default and key.name not in there]
+            names = ", no ".join(key.name for key in missing)
+            lines = ", ".join(f"{key.name} = {key.example}" for key in missing)
+            return UsageError(f"{self.path}: {place} has no {names}; write {lines}")
+        known = [key.name for key in keys]
         known = known or [*PolicyTables.__struct_fields__]
         title = place if "[" in place else self.header(place) if place else self.title
         near = did_you_mean(field[2], known)

@@ -8,9 +8,10 @@ from itertools import chain
 from msgspec.structs import replace
 
 from ltocompat.facts import horizon
+from ltocompat.facts.gpus import sm
 from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
-from ltocompat.model.artifact_summary import ArtifactSummary
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
@@ -44,6 +45,7 @@ from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
 from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.rule import Problem
 from ltocompat.rules.selection import SelectionFailure
+from ltocompat.targets.inline import EXAMPLE, is_inline, split
 
 _BY_ARCHS = "architectures in entry headers"
 _UPDATE = "update ltocompat, or try to load the code on such a GPU; no key of the target helps"
@@ -127,7 +129,7 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     guarded = all(each.module_verdict.why == SelectionFailure.GUARDED for each in judged)
     refused = route is Route.LOAD and not guarded
     cure = {"remedy": _WRITE_BODIES} if guarded else {}
-    end = " (error 209, no kernel image is available)" if refused else ""
+    end = f" ({_error(each.group for each in judged)})" if refused else ""
     loose = not summary.single_link and all(each.group.loose for each in judged)
     open_ = loose and summary.has_sources
     if loose:
@@ -151,9 +153,19 @@ def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: G
     return _told_for(found, gpu)
 
 
+def _error(groups: Iterable[ModuleGroup]) -> str:
+    """The error of launches; the driver links the objects of a device-linked module again."""
+    if all(any(image.prelinked for image in group.signature.images) for group in groups):
+        return "error 500, named symbol not found, or error 300"
+    return "error 209, no kernel image is available"
+
+
 def _told_for(finding: Finding, gpu: Gpu) -> Finding:
     """The finding with the architecture in its remedy, whose options can then be pasted."""
-    return replace(finding, remedy=finding.remedy.replace("XY", str(gpu.arch.number)))
+    row, remedy = sm(gpu.arch.number), finding.remedy
+    if row is not None and row.last_toolkit is not None:
+        remedy = remedy.replace("XY)", f"XY, with CUDA {row.first_toolkit} to {row.last_toolkit})")
+    return replace(finding, remedy=remedy.replace("XY", str(gpu.arch.number)))
 
 
 def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]:
@@ -165,7 +177,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
         found = finding_by_engine(
             NOTHING_SERVES,
             Verdict.FAIL,
-            f"{file} has no code for {gpu.arch} (error 209, no kernel image is available): "
+            f"{file} has no code for {gpu.arch} ({_error(groups)}): "
             f"it has only {truncate_list(images, 4)}",
             example=groups[0].example,
             places=tuple(chain.from_iterable(group.places for group in groups)),
@@ -283,7 +295,18 @@ def left_open(
         subject=WHOLE_ARTIFACT,
         asked=tuple(sorted(halves)),
     )
-    return replace(found, remedy=f"add {' and '.join(keys)} to the target" if keys else _UPDATE)
+    example = f", for example {_example(case.target.name, keys)}" if keys else ""
+    added = f"add {' and '.join(keys)} to the target{example}"
+    return replace(found, remedy=added if keys else _UPDATE)
+
+
+def _example(target: str, keys: Iterable[str]) -> str:
+    """A target with these keys: the one that was checked, if it is typed and not named."""
+    values = split(EXAMPLE)
+    values["nvlink"] = values["nvjitlink"]
+    named = (key.partition("=")[0] for key in keys)
+    added = ",".join(f"{name}={values[name]}" for name in named)
+    return f"{target},{added}" if is_inline(target) else added
 
 
 def _unknown_kind(summary: ArtifactSummary) -> str:
