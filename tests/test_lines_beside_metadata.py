@@ -125,4 +125,4 @@ def test_a_library_for_windows_asks_for_no_container_and_says_whose_drivers_it_n
     (found,) = require(FOLDER / "objects" / name)
     assert ("container" in {line.where for line in found.lines}) is not windows
     (conda,) = (line for line in found.lines if line.text.startswith("__cuda >="))
-    assert ("; these are Linux drivers; on Windows, take the same branch" in conda.note) is windows
+    assert ("driver R580 or newer" in conda.note) is windows

@@ -17,7 +17,6 @@ from ltocompat.cli import run
 from ltocompat.model.arch import Release
 from ltocompat.model.requirement import (
     LinkerFloor,
-    PasteLine,
     Required,
     RouteFloor,
     Service,
@@ -199,23 +198,3 @@ def test_one_link_of_several_files_is_headed_by_their_paths(capsys: Captured) ->
     paths = [str(FOLDER / "ltoir" / f"nvrtc-{made}-lto_80.ltoir") for made in ("12.4", "13.0")]
     assert run(["require", "--together", *paths]) == 0
     assert capsys.readouterr().out.startswith(f"{paths[0]} + {paths[1]}: 2 modules\n")
-
-
-def test_joined_lines_except_each_gpu_once_with_its_strictest_versions() -> None:
-    """Of several artifacts, each has its own exceptions; all of them have to hold."""
-    notes = (
-        "driver 525.60.13 or newer; sm_50, sm_60 to R580; sm_101 from 575.51.03",
-        "driver 550.54.14 or newer; sm_50 from 560.28.03 to R590; sm_100, sm_101 from 570.26",
-        "driver 535.54.03 or newer; sm_88 with no known version; sm_9 from 580.65.06",
-    )
-    lines = [
-        PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}", note)
-        for cuda, note in zip(("12.0", "12.4", "12.2"), notes, strict=True)
-    ]
-    records = [required(lines=(line,)) for line in lines]
-    text = written("table", REPORT, records, Options(paste_for="container"))
-    assert text == (
-        "# driver 550.54.14 or newer; sm_88 with no known version; sm_9 from 580.65.06; "
-        "sm_50 from 560.28.03 to R580; sm_60 to R580; sm_100 from 570.26; sm_101 from 575.51.03\n"
-        'ENV NVIDIA_REQUIRE_CUDA="cuda>=12.4"\n'
-    )

@@ -592,7 +592,7 @@ def test_a_line_of_drivers_ends_before_the_branch_that_serves_no_more() -> None:
     branches = driver_branches()
     for last, later in itertools.pairwise([*branches[branches.index(580) :], None]):
         ended = msgspec.structs.replace(served, last_driver=DriverVersion((last or 0,)))
-        lines = [*paste_lines._driver_lines(verdict_values.required(), [ended], on_windows=False)]
+        lines = [*paste_lines._driver_lines(verdict_values.required(), [ended])]
         conda, container = [(line.where, line.text) for line in lines]
         below = (
             ("", "")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
-from msgspec.structs import replace
 
 from ltocompat import PasteLine
 
@@ -21,16 +21,17 @@ _PAGE = 0x1000
 
 
 def lines_of_both(lines: Sequence[PasteLine]) -> list[PasteLine]:
-    """The lines of a requirement that a DLL and an ELF file share.
+    """The lines of a requirement that a DLL and an ELF file share: no container runs DLLs."""
+    return [line for line in lines if line.where != "container"]
 
-    No container runs programs for Windows, and only there a note says whose drivers are named.
-    """
-    windows = "; these are Linux drivers; on Windows, take the same branch"
-    return [
-        replace(line, note=line.note.removesuffix(windows))
-        for line in lines
-        if line.where != "container"
-    ]
+
+_DRIVER = re.compile(r"DriverVersion\(numbers=(\([\d, ]+\)), text=(?:None|'[^']*')\)")
+_TOLD = re.compile(r"(driver|from|to) R?([4-9]\d\d)[.\d]*")
+
+
+def without_names_of_drivers(value: object) -> str:
+    """Return a value as text, with the branches of drivers in notes and no other names of them."""
+    return _TOLD.sub(r"\1 R\2", _DRIVER.sub(r"\1", repr(value)))
 
 
 def pe_twin(elf: Path) -> bytes:

@@ -10,26 +10,30 @@ from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
 from ltocompat.model.requirement import NEXT, Required, Service
 from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Verdict
 
 HOW = ("sass", "ptx", "link")
 """The ways in which a GPU is served, the best first."""
 
 
 def least_driver(required: Required, services: Iterable[Service]) -> DriverVersion | None:
-    """Return the driver for the SASS, else the PTX, else the linked code on one of these GPUs.
+    """Return the driver for the SASS, else the PTX, else the linked code on the least GPU.
 
     GPUs for which links need a different nvJitLink than the artifact get a separate one.
     """
-    sass, linker = required.driver_sass, required.nvjitlink
+    linker = required.nvjitlink
     every = [service for service in services if service.driver is not None]
     whole = [service for service in every if not service.unlinked] or every
     alike = [each for each in whole if linker and each.nvjitlink in (None, linker.at_least)]
     served = alike or whole
     how = next((how for how in HOW if any(service.how == how for service in served)), None)
-    floors = [service.driver for service in served if service.how == how and service.driver]
-    if not floors:
-        return None
-    return max(min(floors), sass) if sass is not None and how == "sass" else min(floors)
+    floors = (service.driver for service in served if service.how == how and service.driver)
+    return min(floors, default=None)
+
+
+def verdict_of(service: Service) -> Verdict:
+    """Return the verdict of ``check`` on a GPU with the minimum versions."""
+    return next((route.verdict for route in service.routes if route.coverage.served), Verdict.FAIL)
 
 
 def as_loaded(service: Service, *, possible: bool = False) -> Service:

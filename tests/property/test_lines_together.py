@@ -367,7 +367,7 @@ def test_a_floor_with_which_the_tables_begin_may_be_too_high(
     loaded = service.routes[0]
     assert loaded.or_older is ("or older" in least)
     text = written("table", REPORT, [answer], Options(why=True))
-    assert f"driver for PTX   {least}\n" in text
+    assert f"driver for all PTX   {least}\n" in text
     assert f"{least} to R580" in text
     value = valid_json(written("json", REPORT, [answer]))["artifacts"][0]
     assert value["driver_ptx"] == least.removesuffix(" or older")
@@ -407,5 +407,6 @@ def test_lines_of_several_artifacts_hold_together(capsys: pytest.CaptureFixture[
     ]
     assert run(["require", *apart, "--for", "conda"]) == 0
     text = capsys.readouterr().out
-    assert "# libnvjitlink >=13.0,<14 and libnvjitlink >=12.4,<13 exclude each other" in text
+    assert "# libnvjitlink >=12.4,<13 and libnvjitlink >=13.0,<14 exclude each other" in text
+    assert "# no known GPU and driver run all artifacts" in text
     assert "\n- libnvjitlink" not in text

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-
-from msgspec.structs import replace
 
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
@@ -44,6 +40,8 @@ from ltocompat.report.document import (
     table_of,
 )
 from ltocompat.report.text import truncate
+from ltocompat.rules.engine.joint_requirements import joint
+from ltocompat.rules.services import verdict_of
 
 _MOST = 20
 Records = Iterable[Required | FloorSetter | Failure]
@@ -54,7 +52,8 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
     if options.paste_for:
         yield from _pasted(records, options.paste_for)
         return
-    empty = number = 0
+    empty = 0
+    several: list[Required] = []
     setters: list[FloorSetter] = []
     for record in answers(records):
         if isinstance(record, FloorSetter):
@@ -62,87 +61,50 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
         elif not isinstance(record, Required) or has_nothing(record):
             empty += 1
         else:
-            number += 1
+            several.append(record)
             yield from _artifact(record, options)
+    yield from _totals(several, setters, empty)
+
+
+def _totals(
+    several: Sequence[Required], setters: Sequence[FloorSetter], empty: int
+) -> Iterator[Block]:
+    """The requirements of all artifacts together, and the files without any."""
+    if len(several) > 1:
+        yield from _summary(joint(several))
     if setters:
         yield first_lines("code that sets the minimum versions", [*map(_setter, setters)], _MOST)
     if empty:
-        end = "" if number else ": nothing to require"
+        end = "" if several else ": nothing to require"
         yield Paragraph((f"{count(empty, 'file')} without device code{end}",))
-    if not number and not empty:
+    if not several and not empty:
         yield Paragraph(("nothing was read",))
 
 
 # Properties of variant wheels are many, and few projects build any yet.
 _VARIANT = "variant"
-# What begins alike is about one thing; no end is no bound.
-_SPAN = re.compile(r"((?:sm_\d+, )*sm_\d+)( from [\w.]+)?( to [\w.]+)?")
-_BOUNDS = re.compile(r"(.*(?:>=|lower_bound :: ))([\d.]+)((?:,\w*<)?)(.*)")
 
 
 def _pasted(records: Records, where: str) -> Iterator[Block]:
     """The lines alone, as they go into a file; notes are comments there."""
-    artifacts = (record for record in answers(records) if isinstance(record, Required))
+    artifacts = [record for record in answers(records) if isinstance(record, Required)]
     if where == "nfd":
         from ltocompat.rules.engine.node_features import specification
 
         yield from (Entry((Code(line),)) for line in specification(artifacts))
         return
     where = "container" if where == "dockerfile" else where
-    every = (line for record in artifacts for line in record.lines)
-    lines = [line for line in every if line.where == where]
-    present = [line for line in lines if line.met and where != _VARIANT]
-    for comment in dict.fromkeys(f"# {line.text}: {line.note}" for line in present):
-        yield Entry((Code(comment),))
-    for line in _together(line for line in lines if line not in present):
-        if isinstance(line, str):
-            yield Entry((Code(f"# {line}"),))
+    lines = [line for line in joint(artifacts).lines if line.where == where] if artifacts else []
+    for line in lines:
+        if line.met and where != _VARIANT:
+            yield Entry((Code(f"# {line.text}: {line.note}"),))
             continue
         if line.note and where != _VARIANT:
             yield Entry((Code(f"# {line.note}"),))
-        yield Entry((Code(_as_pasted(line)),))
+        if line.text:
+            yield Entry((Code(_as_pasted(line)),))
     if not lines and where != _VARIANT:
         yield Entry((f"# nothing to paste for {where}",))
-
-
-def _together(lines: Iterable[PasteLine]) -> Iterator[PasteLine | str]:
-    """The lines of several artifacts: of what can be said once, what all of them need.
-
-    Where they exclude each other, a sentence says so instead.
-    """
-    found: dict[str, list[tuple[str, str, str, PasteLine]]] = {}
-    for line in lines:
-        match = _BOUNDS.fullmatch(line.text)
-        name, least, end, below = match.groups() if match else (line.text, "", "", "")
-        found.setdefault(name, []).append((least, end, below, line))
-    for name, alike in found.items():
-        least, *_, line = max(alike, key=lambda each: _numbers(each[0]))
-        _, end, below, other = min(alike, key=lambda each: _numbers(each[2]) or (math.inf,))
-        if below and _numbers(least) >= _numbers(below):
-            yield f"{line.text} and {other.text} exclude each other: no environment can have both"
-        else:
-            yield replace(line, text=f"{name}{least}{end}{below}", note=_notes(line, alike))
-
-
-def _notes(first: PasteLine, alike: Iterable[tuple[str, str, str, PasteLine]]) -> str:
-    """Join the note of the line that asks most with the exceptions of all, the strictest a GPU."""
-    others = (part for *_, line in alike for part in line.note.split("; ") if "sm_" in part)
-    parts = dict.fromkeys([*filter(None, first.note.split("; ")), *others])
-    spans = [match.groups(default="") for match in map(_SPAN.fullmatch, parts) if match]
-    bounds: dict[str, tuple[str, str]] = {}
-    for arch, begin, end in ((arch, *span) for archs, *span in spans for arch in archs.split(", ")):
-        known, last = bounds.get(arch, ("", ""))
-        ends = filter(None, (last, end))
-        bounds[arch] = max(known, begin, key=_numbers), min(ends, key=_numbers, default="")
-    same = grouped(
-        (span, arch) for arch, span in sorted(bounds.items(), key=lambda it: _numbers(it[0]))
-    )
-    plain = [part for part in parts if not _SPAN.fullmatch(part)]
-    return "; ".join([*plain, *(f"{', '.join(archs)}{b}{e}" for (b, e), archs in same.items())])
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(digits) for digits in re.findall(r"\d+", text))
 
 
 def _as_pasted(line: PasteLine) -> str:
@@ -158,15 +120,10 @@ def has_nothing(required: Required) -> bool:
 
 
 def _artifact(required: Required, options: Options) -> Iterator[Block]:
-    unread = f"; {count(required.skipped, 'place')} not read, so the real needs may be higher"
-    text = count(required.modules, "module") if required.modules else "no device code was read"
-    yield Heading((Code(truncate(required.path)), f": {text}", unread if required.skipped else ""))
     known = [service for service in required.services if service.name != NEXT]
-    if required.services:
-        yield Entry((Styled(_runs_with(required, known), Style.STRONG),))
+    yield from _summary(required, lines=not options.quiet)
     if options.quiet:
         return
-    yield from _lines(required)
     if required.variants:
         title = "the package loads one variant; the lines above are for the least demanding variant"
         yield Items(title, tuple(map(_variant, required.variants)))
@@ -180,11 +137,17 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
             yield first_lines("because", [*map(_reason, required.asked)], _MOST)
 
 
-def _lines(required: Required) -> Iterator[Items]:
-    """The lines that metadata lack, then those that they have."""
-    lines = [line for line in required.lines if line.where != _VARIANT]
+def _summary(required: Required, *, lines: bool = True) -> Iterator[Block]:
+    """The driver and the nvJitLink, then the lines that metadata lack, and those that they have."""
+    unread = f"; {count(required.skipped, 'place')} not read, so the real needs may be higher"
+    text = count(required.modules, "module") if required.modules else "no device code was read"
+    yield Heading((Code(truncate(required.path)), f": {text}", unread if required.skipped else ""))
+    known = [service for service in required.services if service.name != NEXT]
+    if required.services:
+        yield Entry((Styled(_runs_with(required, known), Style.STRONG),))
+    pasted = [line for line in required.lines if lines and line.where != _VARIANT]
     for title, met in (("to paste", False), ("in its metadata already", True)):
-        if some := [line for line in lines if line.met is met]:
+        if some := [line for line in pasted if line.met is met]:
             yield Items(title, tuple(map(_line, some)))
 
 
@@ -210,7 +173,7 @@ def _runs_with(required: Required, known: Sequence[Service]) -> str:
         if driver != most
     ]
     except_ = f" ({'; '.join(others)})" if others else ""
-    sure = all(_verdict(service) < Verdict.UNKNOWN for service in alike[most])
+    sure = all(verdict_of(service) < Verdict.UNKNOWN for service in alike[most])
     runs = "Runs" if sure or most == _BEYOND else "May run"
     driver = most if most == _BEYOND else f"driver {most}"
     links = _links(required, known)
@@ -249,11 +212,6 @@ def _modules_of(service: Service) -> int:
 _BEYOND = "no known driver"
 
 
-def _verdict(service: Service) -> Verdict:
-    """Return the verdict of ``check`` there with the minimum versions."""
-    return next((route.verdict for route in service.routes if route.coverage.served), Verdict.FAIL)
-
-
 def _driver_of(service: Service) -> str:
     """``>= 580.65.06``, ``450.80.02 to 580``, ``no known driver``."""
     if service.driver is None:
@@ -275,7 +233,9 @@ def _links(required: Required, known: Sequence[Service]) -> str:
     others = grouped((_linkers_of(service, floor), service) for service in served)
     notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
     told = f" ({'; '.join(notes)})" if notes else ""
-    return f"; links need {floor.wheel}{told}"
+    installed = any(line.where == "pip" for line in required.lines)
+    nvlink = f"nvlink or nvJitLink >={floor.at_least},<{floor.ceiling}"
+    return f"; links need {floor.wheel if installed else nvlink}{told}"
 
 
 def _linkers_of(service: Service, floor: LinkerFloor) -> str:
@@ -302,9 +262,9 @@ def _floors(required: Required) -> Iterator[tuple[str, str]]:
     nothing = required.no_nvjitlink or "nothing is linked"
     yield "nvJitLink", nothing if required.nvjitlink is None else _linker(required.nvjitlink)
     older = required.driver_or_older
-    yield "driver for SASS", _span(required.driver_sass, None, or_older="sass" in older) or "-"
+    yield "driver for all SASS", _span(required.driver_sass, None, or_older="sass" in older) or "-"
     ptx = _span(required.driver_ptx, None, or_older="ptx" in older) or "-"
-    yield "driver for PTX", "newer than every known driver" if required.ptx_beyond else ptx
+    yield "driver for all PTX", "newer than every known driver" if required.ptx_beyond else ptx
     if required.link_options:
         yield "link options", " ".join(required.link_options)
 
@@ -406,8 +366,9 @@ def _ends(last: Version) -> bool:
 
 
 def _line(line: PasteLine) -> tuple[str, ...]:
-    note = f": {line.note}" if line.note else ""
-    return (Code(line.text), f"  ({line.where}{note})")
+    # The headline and the table have the exceptions for GPUs.
+    notes = [note for note in line.note.split("; ") if not note.startswith("sm_")]
+    return (Code(line.text), f"  ({': '.join([line.where, *filter(None, ['; '.join(notes)])])})")
 
 
 def _reason(need: Asked) -> tuple[str, ...]:

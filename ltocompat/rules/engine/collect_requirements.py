@@ -49,7 +49,7 @@ from ltocompat.rules.engine.find_floors import (
     joint_floors,
     line_floors,
 )
-from ltocompat.rules.engine.paste_lines import paste_lines
+from ltocompat.rules.engine.paste_lines import on_windows, paste_lines
 from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.linker_traits import traits_of
@@ -210,6 +210,7 @@ def required(
         variants=tuple(_variant_floors(parts, engine) for parts in variant_parts(summary)),
         driver_or_older=driver.or_older,
     )
+    found = _by_branches(found) if on_windows(summary) else found
     found = replace(found, lines=tuple(paste_lines(settled, found)))
     if package is None:
         return found
@@ -217,6 +218,20 @@ def required(
     from ltocompat.rules.engine.metadata_lines import beside_metadata
 
     return beside_metadata(found, package, limits)
+
+
+def _by_branches(found: Required) -> Required:
+    """Name drivers by their branches: Windows drivers have other numbers than those of Linux."""
+
+    def named(driver: DriverVersion | None) -> DriverVersion | None:
+        return driver and DriverVersion(driver.numbers, f"R{driver.branch}")
+
+    services: list[Service] = []
+    for service in found.services:
+        routes = tuple(replace(each, driver=named(each.driver)) for each in service.routes)
+        services.append(replace(service, driver=named(service.driver), routes=routes))
+    sass, ptx = named(found.driver_sass), named(found.driver_ptx)
+    return replace(found, driver_sass=sass, driver_ptx=ptx, services=tuple(services))
 
 
 def _variant_floors(parts: VariantParts, engine: Engine) -> VariantFloors:

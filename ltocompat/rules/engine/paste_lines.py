@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ltocompat.facts import drivers, gpus, nvjitlink_minors
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -11,8 +13,10 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Required, Service
 from ltocompat.model.target import DriverVersion
+from ltocompat.model.verdict import Route
 from ltocompat.rules import artifact_code
-from ltocompat.rules.rule import VersionT
+from ltocompat.rules.engine.routes import routes
+from ltocompat.rules.rule import Component, VersionT
 from ltocompat.rules.services import (
     capability,
     is_served,
@@ -25,12 +29,36 @@ from ltocompat.rules.services import (
 
 def paste_lines(summary: ArtifactSummary, required: Required) -> Iterator[PasteLine]:
     """Yield the lines of all destinations, from an artifact and its other requirements."""
-    services = promised(required.services)
+    linked = (group for group in summary.groups if Route.LINK in routes(group.signature))
+    at_build = all(group.signature.needs_device_link for group in linked)
+    asked_by_hosts = {need.component for need in required.asked if not need.module_count}
+    if at_build and Component.LINKER not in asked_by_hosts:
+        required = replace(required, nvjitlink=None)  # nvlink links the objects
+    windows = on_windows(summary)
+    for line in machine_lines(required):
+        if line.where != "container" or not windows:  # which runs no programs of Windows
+            yield line
+    yield from _variant_lines(summary, required.services)
+
+
+def on_windows(summary: ArtifactSummary) -> bool:
+    """Return whether all libraries and programs of an artifact are for Windows."""
+    return {host.format for host in summary.hosts} == {"PE"}
+
+
+def machine_lines(required: Required) -> Iterator[PasteLine]:
+    """Yield the lines about drivers, GPUs and nvJitLinks of machines."""
     yield from _linker_lines(required.nvjitlink, required.services)
-    windows = {host.format for host in summary.hosts} == {"PE"}
-    yield from _driver_lines(required, services, on_windows=windows)
+    services = promised(required.services)
+    yield from _driver_lines(required, services)
     yield from _gpu_lines(required.services)
-    yield from _variant_lines(summary, least_cuda(required, services), required.services)
+    if (cuda := least_cuda(required, services)) is not None:
+        yield PasteLine("variant", f"nvidia :: cuda_version_lower_bound :: {cuda}")
+
+
+def conda_linker(floor: LinkerFloor) -> str:
+    """Return the requirement on conda-forge's package of nvJitLink."""
+    return f"libnvjitlink >={floor.at_least},<{floor.ceiling}"
 
 
 def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> Iterator[PasteLine]:
@@ -54,12 +82,10 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
         others.append((text, service))
     note = "; ".join([*notes, *_exceptions(others)])
     yield PasteLine("pip", linker.wheel, note)
-    yield PasteLine("conda", f"libnvjitlink >={floor},<{linker.ceiling}", note)
+    yield PasteLine("conda", conda_linker(linker), note)
 
 
-def _driver_lines(
-    required: Required, services: Sequence[Service], *, on_windows: bool
-) -> Iterator[PasteLine]:
+def _driver_lines(required: Required, services: Sequence[Service]) -> Iterator[PasteLine]:
     driver, cuda = least_driver(required, services), least_cuda(required, services)
     if driver is None or cuda is None:
         return
@@ -73,13 +99,11 @@ def _driver_lines(
         end = last if last.branch < newest else None
         ends.add(end)
         others.append((_other_span(service.driver, end, driver), service))
-    below = _cuda_above(end for end in ends if end is not None) if None not in ends else None
-    linux = ["these are Linux drivers; on Windows, take the same branch"] if on_windows else []
-    note = "; ".join([f"driver {driver} or newer", *_exceptions(others), *linux])
+    below = _cuda_above(end for end in ends if end) if ends and None not in ends else None
+    note = "; ".join([f"driver {driver} or newer", *_exceptions(others)])
     conda, container = (f",<{below}", f",cuda<{below}") if below else ("", "")
     yield PasteLine("conda", f"__cuda >={cuda}{conda}", note)
-    if not on_windows:  # no container runs its programs
-        yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}{container}", note)
+    yield PasteLine("container", f"NVIDIA_REQUIRE_CUDA=cuda>={cuda}{container}", note)
 
 
 def _cuda_above(ends: Iterable[DriverVersion]) -> Release | None:
@@ -117,12 +141,8 @@ def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:
     yield PasteLine("conda", f"__cuda_arch >={capability(first)}{before}", note)
 
 
-def _variant_lines(
-    summary: ArtifactSummary, cuda: Release | None, services: Sequence[Service]
-) -> Iterator[PasteLine]:
-    """Variant properties of wheels (PEP 825), as NVIDIA's provider knows them."""
-    if cuda is not None:
-        yield PasteLine("variant", f"nvidia :: cuda_version_lower_bound :: {cuda}")
+def _variant_lines(summary: ArtifactSummary, services: Sequence[Service]) -> Iterator[PasteLine]:
+    """Variant properties of wheels (PEP 825) about GPUs, as NVIDIA's provider knows them."""
     served = {service.number for service in promised(services) if is_served(service)}
     signatures = [group.signature for group in summary.groups]
     for kind, word in ((ImageKind.SASS, "real"), (ImageKind.PTX, "virtual")):

@@ -1,0 +1,81 @@
+"""What a machine needs for several artifacts: ``check`` passes for each of them there."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from newest import NEWEST
+from samples import FOLDER
+
+import ltocompat
+from ltocompat import Required, Verdict
+from ltocompat.cli import run
+from ltocompat.model.requirement import NEXT
+from ltocompat.rules.engine.joint_requirements import joint
+
+NAMES = (
+    "objects/nvcc-13.0-plain-sass+ptx",
+    "cubin/nvrtc-12.4-sm_80.cubin",
+    "cubin/nvrtc-12.9-sm_70.cubin",
+    "cubin/nvrtc-13.0-sm_90.cubin",
+    "ptx/nvrtc-12.9-compute_80.ptx",
+    "ptx/nvcc-13.0-compute_80.ptx",
+    "ltoir/nvrtc-12.4-lto_80.ltoir",
+    "ltoir/nvrtc-12.8-lto_80.ltoir",
+    "ltoir/nvrtc-13.0-lto_80.ltoir",
+    f"ltoir/nvrtc-{NEWEST}-lto_80.ltoir",
+)
+READ = {name: next(iter(ltocompat.read(FOLDER / name))) for name in NAMES}
+
+
+def needs(*names: str) -> list[Required]:
+    return [READ[name].require() for name in names]
+
+
+@pytest.mark.parametrize("names", [*combinations(NAMES, 2)])
+def test_every_artifact_passes_on_the_machine_that_all_need(names: tuple[str, ...]) -> None:
+    several = needs(*names)
+    for service in joint(several).services:
+        alone = [each for one in several for each in one.services if each.number == service.number]
+        if service.driver is None or service.name == NEXT:
+            assert any(each.driver is None for each in alone) or len({*alone}) > 1
+            continue
+        for name, own in zip(names, alone, strict=True):
+            linker = f",nvjitlink={own.nvjitlink and service.nvjitlink}" if own.nvjitlink else ""
+            target = f"driver={service.driver},gpu=sm_{service.number}{linker}"
+            found = [result.verdict for result in READ[name].check([target])]
+            majors = {each.nvjitlink.major for each in alone if each.nvjitlink}
+            assert len(majors) > 1 or min(found) <= Verdict.UNDOCUMENTED, (name, target)
+        assert service.driver == max(each.driver for each in alone if each.driver)
+
+
+def test_the_answer_for_several_files_ends_with_what_all_of_them_need(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    paths = [str(FOLDER / NAMES[n]) for n in (1, 4, 6)]
+    assert run(["require", *paths]) == 0
+    last = capsys.readouterr().out.split("\n\n")[-1].splitlines()
+    runs = "Runs with driver >= 575.51.03 on sm_80, 86, 89"
+    assert last[0] == "all 3 artifacts: 3 modules"
+    assert last[1] == f"{runs}; links need nvidia-nvjitlink-cu12>=12.9,<13"
+    assert "  NVIDIA_REQUIRE_CUDA=cuda>=12.9  (container: driver 575.51.03 or newer)" in last
+    assert run(["require", paths[0]]) == 0
+    assert "all " not in capsys.readouterr().out
+
+
+def test_what_one_machine_cannot_have_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(FOLDER / NAMES[n]) for n in (2, 6, 8)]
+    assert run(["require", *paths]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "It serves no known GPU; links: some need nvidia-nvjitlink-cu12>=12.4,<13" in text
+    assert ", others nvidia-nvjitlink>=13.0,<14" in text
+    assert "(container: no known GPU and driver run all artifacts)" in text
+
+
+@pytest.mark.parametrize("name", ["objects/nvcc-13.5-lto+sass.o", "objects/libaxpy.a"])
+def test_objects_that_a_build_links_ask_no_machine_for_nvjitlink(name: str) -> None:
+    (found,) = ltocompat.require(FOLDER / name)
+    assert found.nvjitlink is not None
+    assert not any("nvjitlink" in line.text for line in found.lines)
+    assert joint([found, *needs(NAMES[0])]).nvjitlink is None
