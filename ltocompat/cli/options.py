@@ -48,8 +48,8 @@ class ImageChoice(Struct, frozen=True):
 
 def _format_option(names: Sequence[str]) -> Option:
     return Option(
-        f"{', '.join(names)}; =FILE writes it to a file. Repeatable (default: table; json has "
-        "everything).",
+        f"{', '.join(names)}. =FILE writes the output to a file. Repeatable. Default: table. Only "
+        "json has everything.",
         flags=("--format",),
         metavar="FORMAT[=FILE]",
         complete=lambda: list(names),
@@ -73,7 +73,8 @@ class Sandbox(Struct, frozen=True):
     """Confinement of trials, which read it out of their environment.
 
     Attributes:
-        require_sandbox: Refuse trials that the system can't sandbox; for code that you don't trust.
+        require_sandbox: Refuse trials that the system can't sandbox. Use this for code that you
+            don't trust.
     """
 
     require_sandbox: Annotated[

@@ -304,7 +304,7 @@ class AuditOptions(VerdictOptions, frozen=True):
             TORCH_CUDA_ARCH_LIST, CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
         max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
         max_member_bytes: Fail if an unpacked file inside a wheel is larger.
-        baseline: A file of known findings; these don't fail the audit.
+        baseline: A file of known findings, which don't fail the audit.
         write_baseline: Write today's findings to this file, for --baseline.
         dataset: The dataset of a survey. If a package fails, the answer names its newest release in
             the survey that works.

@@ -15,7 +15,7 @@ class LtocompatError(Exception):
     If a sentence quotes a very long value, its middle is left out.
 
     Attributes:
-        kind: the word of a ``Failure`` for such an error.
+        kind: the word for such an error in a ``Failure``.
     """
 
     kind = "failed"

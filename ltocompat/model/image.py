@@ -339,7 +339,7 @@ class PtxText(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what ``str`` writes.
+        """Read a text that ``str`` wrote.
 
         Raises:
             UsageError: the text is something else.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Mend(Struct, frozen=True):
-    """A change of a wheel's metadata, of RUNPATHs inside, or of its tags.
+    """A change of a wheel's metadata, RUNPATHs or tags.
 
     Attributes:
         requires: requirements to add to Requires-Dist: ``nvidia-nvjitlink-cu12>=12.4,<13``.

@@ -130,7 +130,7 @@ class Service(Tabular, frozen=True):
 
     Attributes:
         number: 10 * major + minor of its compute capability.
-        name: the generation, e.g. ``Hopper``; ``next`` for the one after all known ones.
+        name: the generation, e.g. ``Hopper``; ``next`` for the generation after all known ones.
         how: ``sass``, ``ptx``, ``link`` or ``none``: the best kind of code in any module.
         sass: number of modules that serve it with SASS.
         ptx: number of modules that serve it with PTX.
@@ -292,8 +292,8 @@ class Required(Struct, frozen=True, kw_only=True):
         no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
         variants: the floors of each variant; empty without variants. The variant that needs the
             least gives the floors of the artifact.
-        driver_or_older: ``sass``, ``ptx`` or both: its minimum driver is the oldest in the tables,
-            so an older driver may work.
+        driver_or_older: ``sass``, ``ptx`` or both, if their minimum driver is the oldest in the
+            tables. An older driver may then work.
     """
 
     path: str

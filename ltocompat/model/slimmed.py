@@ -17,7 +17,8 @@ class RemovalReason(enum.StrEnum):
     """A reason why code was removed; each byte counts for one reason.
 
     An image is for another CPU if no GPU that works with the library's CPU uses it. An image is
-    unused if no known GPU uses it. It is a second copy if it follows an image for the same GPUs.
+    unused if no known GPU uses it. An image is a second copy if an earlier image is for the same
+    GPUs.
     """
 
     OTHER_GPU = "other-gpu"

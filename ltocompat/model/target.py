@@ -60,7 +60,8 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
         text: the versions as the user wrote them: ``550.54.15``, ``550``, ``>=550``.
         values: all versions that the text can mean, oldest first. A partial version or a range has
             several.
-        quantifier: whether every value has to work (a range), or the target has one of them.
+        quantifier: ``ALL`` if every value has to work (a range); ``ONE_OF`` if the target has one
+            of the values.
         source: its source: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
     """
 

@@ -185,7 +185,7 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
     Attributes:
         level: its severity.
         source: the document or measurement behind the rule.
-        about_loading: True if the finding is about loading, so that a trial link proves nothing.
+        about_loading: True if the finding is about loading; a trial link shows nothing about it.
         promised_after_trial: True if NVIDIA promises that the code works once a trial link
             succeeds.
         nondeterministic: True if the result differs from run to run, so that one success proves
@@ -332,7 +332,7 @@ class Result(Tabular, frozen=True, gc=False):
         coverage: numbers of modules with and without code for the GPU.
         not_judged: routes that were not checked (``load``, ``link``), since the target names no
             driver or no linker.
-        findings: worst first.
+        findings: the findings, the worst first.
         why: the reasoning, one sentence per line, made when it is first read.
         extent: number of modules with the verdict.
         forgiven: the reason why a bad verdict does not count: ``known``, ``ignored``, ``allowed``
@@ -340,8 +340,8 @@ class Result(Tabular, frozen=True, gc=False):
         distribution: the package of the artifact: ``cupy-cuda12x 14.2.0``; empty if unknown or not
             requested.
         variants: the verdict on each variant, oldest first; empty without variants.
-        known_as: the path of a separate file in its project. It does not depend on the current
-            folder. Empty if not requested.
+        known_as: the path of a separate file in its project, independent of the current folder.
+            Empty if not requested.
     """
 
     row_columns: ClassVar[str] = (

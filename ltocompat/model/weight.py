@@ -173,7 +173,7 @@ class Saving(Tabular, frozen=True):
         images: number of images; 0 for bytes that are not images.
         estimated: True if a part was not compressed for the measurement; the estimate assumes that
             it compresses like the rest.
-        what: the bytes in question, in one sentence.
+        what: a sentence about these bytes.
         fix: the fix.
     """
 
