@@ -15,13 +15,13 @@ PAGE = Path(__file__).with_name("policy.md")
 _INTRODUCTION = """\
 # The policy
 
-The policy lists the requirements for your releases; `ltocompat audit` checks them. Write it as
-tables `[tool.ltocompat.*]` in `pyproject.toml`, or as the same tables in `ltocompat.toml`, where
-you can leave out `tool.ltocompat.`. `audit` uses the nearest of these files, from the current
-folder upwards. To use another file, add `--config FILE`.
+The policy lists the requirements for your releases; `ltocompat audit` checks them. Write the policy
+as tables `[tool.ltocompat.*]` in `pyproject.toml`. You can also write the same tables in
+`ltocompat.toml`, without `tool.ltocompat.`. `audit` uses the nearest of these files, from the
+current folder upwards. To use another file, add `--config FILE`.
 
-Without a policy, `audit` checks the rules that hold on every target, and what the package itself
-declares:
+Without a policy, `audit` checks the rules that hold on every target. It also checks what the
+package itself declares:
 
 * the nvJitLinks and NVRTCs that its metadata allow
 * the drivers of the CUDA major in its name or dependencies
@@ -35,13 +35,14 @@ For completion in an editor, run `ltocompat schema policy > policy.schema.json`,
 <!-- docs/generate_policy.py writes this page: change ltocompat/commands/policy/key_list.py. -->
 """
 _TITLES = {
-    "targets.NAME": "Where your releases will run: one table per target, with the values of "
-    "`--deploy-target`.",
-    "promise": "The promises of the project about its packages.",
-    "audit": "The requirements for every release, and the findings that fail it.",
-    "audit.ignore": "Findings that don't fail the audit until a given day. Write one table for "
-    "each finding.",
-    "audit.allow": "Findings that never fail the audit. If two tables match one finding, the "
+    "targets.NAME": "Each table describes a target on which your releases will run, with the keys "
+    "of `--deploy-target`.",
+    "promise": "This table says what your project promises about its packages.",
+    "audit": "This table has the requirements for every release, and says which findings fail the "
+    "audit.",
+    "audit.ignore": "Each table accepts findings until a given day. Write one table for each "
+    "finding.",
+    "audit.allow": "Each table accepts findings forever. If two tables match one finding, the "
     "narrower table applies. `audit` compares the tables by path, then by subject, kernels, "
     "target, GPUs and route.",
 }

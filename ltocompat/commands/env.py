@@ -50,9 +50,9 @@ def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     This process loads nothing: child processes run commands and open libraries.
 
     Args:
-        root: the folder that is ``/`` of the other machine, or a saved container image. Files of
-            the image that load programs are unpacked into a temporary folder. Variables of the
-            image count; variables and commands of this machine don't.
+        root: the folder that is ``/`` of the other machine, or a saved container image. From an
+            image, files that the loader reads are unpacked into a temporary folder. Variables of
+            the image count; variables and commands of this machine don't.
 
     Raises:
         UsageError: ``root`` is neither a folder nor an image, or is an archive of several images.
