@@ -254,37 +254,31 @@ def _has_family(attributes: bytes, sm: int) -> bool:
     return False
 
 
-class _Traits(Struct, frozen=True):
-    """Facts from the kind, flags and architecture number of an entry; a library has a few dozen."""
-
-    kind: ImageKind
-    compression: Compression
-    arch: SmArch | None
-    scrambled: bool
-    relocatable: bool | None
-    debug: bool
-    host_os: str | None
-    problems: tuple[str, ...]
-
-
 @functools.lru_cache(maxsize=1024)
-def _traits(number: int, flags: int, sm: int) -> _Traits:
+def _image_of(number: int, flags: int, sm: int) -> Image:
+    """An image by the kind, flags and architecture number of its entry; a library has few dozen."""
     kind = _KINDS.get(number, ImageKind.UNKNOWN)
     suffix = "a" if flags & _Flag.ACCELERATED else "f" if flags & _Flag.FAMILY else ""
     if flags & _Flag.ZSTD:
         compression = Compression.ZSTD
     else:
         compression = Compression.LZ4 if flags & _Flag.LZ4 else Compression.NONE
-    return _Traits(
-        kind=kind,
+    return Image(
+        kind,
+        number,
+        _ANYWHERE,
+        None,
+        SmArch(sm, suffix, kind.arch_form) if sm else None,
         compression=compression,
-        arch=SmArch(sm, suffix, kind.arch_form) if sm else None,
         scrambled=bool(flags & _Flag.SCRAMBLED) and kind is ImageKind.LTOIR,
         relocatable=True if number == KIND_RELOCATABLE_PTX else None,
         debug=bool(flags & _Flag.DEBUG),
         host_os=next((host.name.lower() for host in _HOSTS if flags & host), None),
         problems=tuple(_problems(number, flags, sm, compression)),
     )
+
+
+_ANYWHERE = Location("")
 
 
 def _problems(number: int, flags: int, sm: int, compression: Compression) -> Iterator[str]:
@@ -331,18 +325,18 @@ def stored_images(
         budget: the budget of the file.
     """
     fields = entry.fields
-    traits = _traits(fields.kind, fields.flags, fields.sm)
-    packed = traits.compression is not Compression.NONE
+    like = _image_of(fields.kind, fields.flags, fields.sm)
+    packed = like.compression is not Compression.NONE
     size = fields.compressed_size if packed else fields.payload_size
     stored = view.sub(entry.offset + fields.header_size, size)
     declared = fields.decoded_size if packed else None
-    payload = Payload(stored, traits.compression, declared, budget)
+    payload = Payload(stored, like.compression, declared, budget)
     header = None
-    if traits.scrambled:
+    if like.scrambled:
         if fields.header_size > _LONGEST_HEADER:
             raise Malformed(f"a header size of {fields.header_size} is over {_LONGEST_HEADER}")
         header = view.read(entry.offset, fields.header_size)
-    image = _stored(entry, traits, payload, place, section, header=header)
+    image = _stored(entry, payload, place, section, header)
     if fields.kind == KIND_CONCATENATED:
         return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)
     return (image,)
@@ -350,32 +344,25 @@ def stored_images(
 
 def _stored(
     entry: FatbinEntry,
-    traits: _Traits,
     payload: Payload,
     place: Location,
     section: str | None,
-    *,
     header: bytes | None = None,
 ) -> StoredImage:
     fields = entry.fields
-    image = Image(
-        traits.kind,
-        fields.kind,
-        place,
-        section,
-        traits.arch,
+    like = _image_of(fields.kind, fields.flags, fields.sm)
+    image = replace(
+        like,
+        place=place,
+        section=section,
         stored_size=payload.stored.size,
         size=payload.declared,
         compression=payload.compression,
-        scrambled=traits.scrambled,
-        relocatable=traits.relocatable,
-        debug=traits.debug,
-        host_os=traits.host_os,
         options=entry.options,
-        lacks_options=traits.kind in _KINDS_WITH_OPTIONS and not fields.options_offset,
+        lacks_options=like.kind in _KINDS_WITH_OPTIONS and not fields.options_offset,
         identifier=entry.identifier,
-        lists_family=entry.lists_family if traits.kind is ImageKind.SASS else None,
-        problems=(*traits.problems, *_problems_of_sizes(fields, traits.compression)),
+        lists_family=entry.lists_family if like.kind is ImageKind.SASS else None,
+        problems=(*like.problems, *_problems_of_sizes(fields, like.compression)),
     )
     return StoredImage(image, payload, (fields.version_major, fields.version_minor), header)
 
@@ -408,8 +395,7 @@ def _concatenated(
         place = outer.entry.place.at(
             outer.entry.place.offset or 0, *outer.entry.place.entry, number
         )
-        traits = _traits(fields.kind, fields.flags, fields.sm)
-        found = _stored(inner, traits, payload, place, outer.entry.section)
+        found = _stored(inner, payload, place, outer.entry.section)
         image = replace(
             found.entry,
             # Each image takes its share of the stored bytes, so that sizes add up to the file's.
