@@ -24,7 +24,9 @@ class KernelDriver(Struct, frozen=True):
 
 
 class CompatNote(Struct, frozen=True):
-    """``.note.cuda.fwd_compatibility`` of a libcuda, which lists the kernel drivers it supports.
+    """The compatibility note in a libcuda, which lists the kernel drivers it supports.
+
+    Its section is ``.note.cuda.fwd_compatibility``.
 
     Attributes:
         format: version of the note.
@@ -218,7 +220,7 @@ class Conda(Struct, frozen=True):
 
 
 class Jetson(Struct, frozen=True):
-    """An integrated GPU's board.
+    """The board of an integrated GPU.
 
     Attributes:
         release: release of Linux for Tegra: ``36.4.3``; None if unknown.

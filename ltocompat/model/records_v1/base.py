@@ -140,6 +140,14 @@ def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]
     return with_fields
 
 
+def published_unchanged(*models: type[Struct]) -> None:
+    """Give models records with all their fields, and with the first sentence about them."""
+    define: Any = msgspec.defstruct  # it does not say which struct it makes
+    for model in models:
+        namespace = {"__doc__": " ".join((model.__doc__ or "").partition("\n\n")[0].split())}
+        published(model)(define(model.__name__, (), bases=(Record,), namespace=namespace))
+
+
 def published_type(hint: Any) -> Any:  # noqa: ANN401 - type hints
     """The type as which a record has what a model has by a type."""
     origin, parts = get_origin(hint), get_args(hint)

@@ -14,6 +14,7 @@ from ltocompat.model.records_v1.base import (
     Record,
     one_of,
     published,
+    published_unchanged,
 )
 
 BreakingWord = Annotated[str, one_of(*BREAKING)]
@@ -28,9 +29,7 @@ class LinkerFloor(Record):
     ceiling: Count
 
 
-@published(diff.Metadata)
-class Metadata(Record):
-    """Metadata of the package."""
+published_unchanged(diff.Metadata)
 
 
 @published(diff.DiffSummary)

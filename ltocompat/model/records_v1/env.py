@@ -5,36 +5,34 @@ from __future__ import annotations
 from typing import Annotated
 
 from ltocompat.model import environment
+from ltocompat.model.environment import (
+    CompatFolder,
+    CompatNote,
+    Compiler,
+    Conda,
+    InstalledPackage,
+    Jetson,
+    KernelDriver,
+    LibraryPick,
+    Sibling,
+    Toolkit,
+    UserDriver,
+)
 from ltocompat.model.linker import Linker
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Document, Failure, Record, VerdictWord, published
+from ltocompat.model.records_v1.base import (
+    Document,
+    Failure,
+    Record,
+    VerdictWord,
+    published,
+    published_unchanged,
+)
 from ltocompat.model.records_v1.verdict import Target
 from ltocompat.model.version import rule_url
 
-
-@published(environment.KernelDriver)
-class KernelDriver(Record):
-    """The driver in the kernel."""
-
-
-@published(environment.CompatNote)
-class CompatNote(Record):
-    """The compatibility note in a libcuda."""
-
-
-@published(environment.Sibling)
-class Sibling(Record):
-    """A library that libcuda opens to compile code."""
-
-
-@published(environment.UserDriver)
-class UserDriver(Record):
-    """A libcuda.so.1."""
-
-
-@published(environment.CompatFolder)
-class CompatFolder(Record):
-    """A copy of cuda-compat."""
+published_unchanged(KernelDriver, CompatNote, Sibling, UserDriver, CompatFolder, Compiler)
+published_unchanged(LibraryPick, Toolkit, InstalledPackage, Conda, Jetson)
 
 
 @published(environment.LocalGpu)
@@ -47,36 +45,6 @@ class LocalGpu(Record):
 @published(Linker, "tool")
 class NvJitLink(Record):
     """A copy of nvJitLink."""
-
-
-@published(environment.Compiler)
-class Compiler(Record):
-    """A copy of NVRTC or libNVVM."""
-
-
-@published(environment.LibraryPick)
-class LibraryPick(Record):
-    """The file that one loading method finds for a library."""
-
-
-@published(environment.Toolkit)
-class Toolkit(Record):
-    """An installed CUDA toolkit."""
-
-
-@published(environment.InstalledPackage)
-class InstalledPackage(Record):
-    """A package that contains or uses CUDA."""
-
-
-@published(environment.Conda)
-class Conda(Record):
-    """The active conda environment."""
-
-
-@published(environment.Jetson)
-class Jetson(Record):
-    """The board of an integrated GPU."""
 
 
 @published(environment.Environment)

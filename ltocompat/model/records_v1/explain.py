@@ -8,13 +8,16 @@ from msgspec import Meta
 
 from ltocompat.model import explained
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Document, Failure, Record, published
+from ltocompat.model.records_v1.base import (
+    Document,
+    Failure,
+    Record,
+    published,
+    published_unchanged,
+)
 from ltocompat.model.version import rule_url
 
-
-@published(explained.AtFault)
-class AtFault(Record):
-    """A given file, or a place in it, that causes the error."""
+published_unchanged(explained.AtFault)
 
 
 @published(explained.Explained)

@@ -19,6 +19,7 @@ from ltocompat.model.records_v1.base import (
     Skipped,
     one_of,
     published,
+    published_unchanged,
 )
 from ltocompat.model.symbols import DeviceSymbols
 
@@ -30,9 +31,7 @@ class Maker(Record):
     releases: tuple[ReleaseText, ...]
 
 
-@published(image.Needs)
-class Needs(Record):
-    """Versions that the next compiler or linker must support."""
+published_unchanged(image.Needs)
 
 
 @published(image.LtoIrVersions)
