@@ -202,6 +202,16 @@ class Budget(Struct):
 
         return chain.from_iterable(looked())  # no frame of ours for each of them
 
+    def members(self, values: Iterable[T]) -> Iterator[T]:
+        """Yield the members of an archive; check the time and their number before each.
+
+        Raises:
+            LimitExceeded: the time for this file is used up, or there are too many.
+        """
+        for number, value in enumerate(self.timed(values, slow=True), 1):
+            self.check("members", number, "the archive has over {most} members")
+            yield value
+
     def check_tables(self, size: int) -> None:
         """Raise ``LimitExceeded`` when tables of ``size`` bytes must not be parsed as a whole."""
         sentence = "{size} bytes of tables are over the limit of {most} bytes (Limits.tables_bytes)"

@@ -10,6 +10,7 @@ import re
 import stat
 import struct
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 from msgspec import Struct
@@ -133,12 +134,7 @@ class _CpioHeader(tar.TarHeader, frozen=True):
 
 def _headers(tape: tar.Tape, place: Location, budget: Budget) -> Iterator[tar.TarHeader | Skipped]:
     """The headers of a cpio archive, up to the one that ends it."""
-    count = 0
-    while (header := _header(tape, budget)) is not None:
-        count += 1
-        budget.check("members", count, "the archive has over {most} members")
-        budget.check_time()
-        yield header
+    yield from budget.members(iter(partial(_header, tape, budget), None))
     yield from tar.behind(tape, place, budget, 4)
 
 

@@ -329,18 +329,14 @@ class _Headers(Struct):
     _for_next: dict[str, str] = field(default_factory=dict)
 
     def all(self) -> Iterator[TarHeader | Skipped]:
-        count = 0
-        while (header := self._header()) is not None:
-            count += 1
-            self._budget.check("members", count, "the archive has over {most} members")
-            self._budget.check_time()
+        for header in self._budget.members(iter(self._header, None)):
             if header.type in (*_LONG, *_PAX, _PAX_GLOBAL):
                 yield from self._extend(header)
-                continue
-            if self._for_all or self._for_next or header.name.endswith("/"):
-                header = header.changed(self._for_all | self._for_next)
+            elif self._for_all or self._for_next or header.name.endswith("/"):
+                yield header.changed(self._for_all | self._for_next)
                 self._for_next = {}
-            yield header
+            else:
+                yield header
 
     def _header(self) -> TarHeader | None:
         """The next header; None at the end of the archive, which is a block of zeros."""
