@@ -75,6 +75,16 @@ class Payload(Struct, frozen=True):
     declared: int | None
     budget: Budget
 
+    @property
+    def packed(self) -> bool:
+        """Return whether the bytes are compressed."""
+        return self.compression is not Compression.NONE
+
+    @property
+    def size(self) -> int:
+        """Bytes of the decoded image; of a frame that states none, its own."""
+        return self.stored.size if self.declared is None else self.declared
+
     def decode(self) -> bytes:
         """Return all bytes of the image.
 
@@ -88,8 +98,7 @@ class Payload(Struct, frozen=True):
 
     def prefix(self) -> Prefix:
         """Return a reader of the first bytes."""
-        declared = self.stored.size if self.declared is None else self.declared
-        self.budget.check_image(self.stored.size, declared)
+        self.budget.check_image(self.stored.size, self.size)
         return Prefix(self)
 
 

@@ -30,7 +30,6 @@ from ltocompat.files.images.cubin_notes import NO_NOTES, Notes
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import (
-    Compression,
     CubinFacts,
     Image,
     ImageKind,
@@ -159,7 +158,7 @@ def image_bytes(stored: StoredImage) -> bytes:
         return data.rstrip(b"\0")
     if stored.entry.kind is ImageKind.SASS:
         view = stored.payload.stored.of(data)
-        return data[: Cubin.parse(view, stored.payload.budget, _cubin_size(stored)).extent]
+        return data[: Cubin.parse(view, stored.payload.budget, stored.payload.size).extent]
     return data
 
 
@@ -169,7 +168,7 @@ def whole_cubin(stored: StoredImage) -> Cubin:
     Raises:
         Malformed: they can't be decoded, or are not a cubin.
     """
-    return Cubin.parse(_bytes_of(stored), stored.payload.budget, _cubin_size(stored))
+    return Cubin.parse(_bytes_of(stored), stored.payload.budget, stored.payload.size)
 
 
 def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...] | None:
@@ -180,7 +179,7 @@ def sass_kernels(stored: StoredImage, *, first: bool = False) -> tuple[str, ...]
         first: True if the first name is enough.
     """
     with suppress(Malformed):
-        view, size = _bytes_of(stored), _cubin_size(stored)
+        view, size = _bytes_of(stored), stored.payload.size
         return kernel_names(view, stored.payload.budget, size, first=first)
     return None
 
@@ -212,26 +211,20 @@ def hollow_cubins(images: Sequence[StoredImage], numbers: Iterable[int]) -> list
     cubins = [n for n in numbers if images[n].entry.kind is ImageKind.SASS]
     if not cubins or len(images) >= MANY:  # no compiler writes so many
         return []
-    largest = max(_cubin_size(each) for each in images if each.entry.kind is ImageKind.SASS)
-    return [n for n in cubins if _cubin_size(images[n]) * _HOLLOW < largest and _hollow(images[n])]
+    largest = max(each.payload.size for each in images if each.entry.kind is ImageKind.SASS)
+    return [n for n in cubins if images[n].payload.size * _HOLLOW < largest and _hollow(images[n])]
 
 
 def _hollow(stored: StoredImage) -> bool:
     with suppress(Malformed):
-        view, size = _bytes_of(stored), _cubin_size(stored)
+        view, size = _bytes_of(stored), stored.payload.size
         return kernels_only_return(view, stored.payload.budget, size)
     return False
 
 
 def _bytes_of(stored: StoredImage) -> ByteView:
     payload = stored.payload
-    packed = payload.compression is not Compression.NONE
-    return payload.stored.of(payload.decode()) if packed else payload.stored
-
-
-def _cubin_size(stored: StoredImage) -> int:
-    payload = stored.payload
-    return payload.stored.size if payload.declared is None else payload.declared
+    return payload.stored.of(payload.decode()) if payload.packed else payload.stored
 
 
 _ANYWHERE = Location("")
@@ -247,17 +240,16 @@ def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
     differs. Larger ones hardly repeat, and comparing their bytes takes longer.
     """
     payload = stored.payload
-    packed = payload.compression is not Compression.NONE
     limited = payload.budget.limits is not DEFAULT_LIMITS
     decoded = payload.declared
     large = payload.stored.size > _REPEATED or decoded is None or decoded > DECODED_AS_WHOLE
-    if large or limited or not packed:
+    if large or limited or not payload.packed:
         return _read_sass(stored, detail)
     entry = replace(stored.entry, place=_ANYWHERE, stored_size=None)
     key = payload.stored.all(), entry, detail
     image = _known.get(key)
     if image is not None:
-        payload.budget.spend(_cubin_size(stored))  # what reading it took
+        payload.budget.spend(stored.payload.size)  # what reading it took
     else:
         if len(_known) >= _MOST_REMEMBERED:
             _known.clear()
@@ -267,10 +259,10 @@ def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
 
 def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
     payload = stored.payload
-    packed = payload.compression is not Compression.NONE
+    packed = payload.packed
     prefix = payload.prefix()
     prefix.grow(HEAD_SIZE)
-    header = parse_header(prefix.data, _cubin_size(stored))
+    header = parse_header(prefix.data, stored.payload.size)
     if packed and not detail.kernels and header.note_index in _USUAL_NOTES:
         early = _early_marks(prefix, header)
         if early is not None:
@@ -280,7 +272,7 @@ def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
     if packed:
         prefix.grow(payload.budget.limits.image_bytes)
     view = payload.stored.of(prefix.data) if packed else payload.stored
-    whole = Cubin.parse(view, payload.budget, _cubin_size(stored))
+    whole = Cubin.parse(view, payload.budget, stored.payload.size)
     marks = _Marks(whole.notes(), whole.api_versions())
     own = whole.header.arch
     arch = replace(own, suffix="a") if whole.accelerated() else _suffixed(own, marks.notes)
