@@ -21,6 +21,8 @@ from ltocompat.files.objects.structure import (
     ObjectReader,
     Section,
     Symbols,
+    clipped,
+    in_file_order,
     short_text,
     windows,
 )
@@ -121,19 +123,14 @@ def read_sections(
             if traits & SCN_DATA and stored:
                 problems.append(f"section {name[:80]!r} of {stored} bytes isn't in the file")
             stored = 0
-        inside = max(0, min(stored, view.size - offset))
-        if inside < stored:
-            problems.append(
-                f"section {name[:80]!r} of {stored} bytes at {offset:#x} reaches outside of the "
-                f"{view.size} bytes of the file"
-            )
+        inside = clipped(view, name, offset, stored, problems)
         found.append(CoffSection(name, rva, offset, inside, relocations, n_relocations, traits))
     return found
 
 
 def sections_of(rows: list[CoffSection], base: int | None = None) -> tuple[Section, ...]:
     """Return sections with bytes in the file, loaded above ``base``; None: without addresses."""
-    found = [
+    return in_file_order(
         Section(
             row.name,
             row.offset,
@@ -143,8 +140,7 @@ def sections_of(rows: list[CoffSection], base: int | None = None) -> tuple[Secti
         )
         for row in rows
         if row.size
-    ]
-    return tuple(sorted(found, key=lambda section: (section.offset, section.size)))
+    )
 
 
 def plain_data(rows: list[CoffSection]) -> list[tuple[int, int]]:

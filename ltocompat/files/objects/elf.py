@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import ElfHeader, Tag
-from ltocompat.files.objects.structure import Section, guarded, short_text
+from ltocompat.files.objects.structure import Section, clipped, guarded, in_file_order, short_text
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB, Budget
 
@@ -27,7 +27,6 @@ _IDENT_SIZE = 16
 # More tags than any linker writes; the table has no length of its own.
 _MAX_DYNAMIC_TAGS = 10_000
 _LAST_TAG = 0x7FFFFFFF  # DT_HIPROC (gABI, "Dynamic Section")
-_SHOWN = 80  # characters of a name
 _NAME_TABLE_BYTES = 64 * MIB
 _KIND, _OFFSET, _SIZE, _LINK = 1, 4, 5, 6
 _AT_ONCE = 1024  # headers
@@ -159,17 +158,12 @@ class ElfTables(Struct):
         for header in self.headers:
             if header.kind in (layout.SHT_NULL, layout.SHT_NOBITS) or not header.size:
                 continue
-            size = min(header.size, self.view.size - header.offset)
-            if size < header.size:
-                self.problems.append(
-                    f"section {header.name[:_SHOWN]!r} of {header.size} bytes at "
-                    f"{header.offset:#x} reaches outside of the {self.view.size} bytes of the file"
-                )
-            if size > 0:
+            size = clipped(self.view, header.name, header.offset, header.size, self.problems)
+            if size:
                 executable = bool(header.flags & layout.SHF_EXECINSTR)
                 section = Section(header.name, header.offset, size, header.address, executable)
                 sections.append(section)
-        return tuple(sorted(sections, key=lambda section: (section.offset, section.size)))
+        return in_file_order(sections)
 
     def _shape(self, of_bits: dict[int, str], said: int | None = None) -> struct.Struct:
         """The layout of one entry of a table, whose size the header may say."""

@@ -23,6 +23,7 @@ WRAPPER_SECTIONS = frozenset({".nvFatBinSegment", ".nvFatBinSegmentAlt", ".nvFat
 
 # Most names are short: one small read serves, and a longer one is read again.
 _FIRST_PEEK = 256
+_SHOWN = 80  # characters of a name
 
 
 class Section(Struct, frozen=True):
@@ -66,6 +67,22 @@ class Section(Struct, frozen=True):
     def prelinked(self) -> bool:
         """Return whether its regions are from relocatable objects, for linking at load."""
         return self.name in PRELINKED_SECTIONS
+
+
+def clipped(view: ByteView, name: str, offset: int, size: int, problems: list[str]) -> int:
+    """Return how many bytes of a section are in the file; tell of one that reaches outside."""
+    inside = max(0, min(size, view.size - offset))
+    if inside < size:
+        problems.append(
+            f"section {name[:_SHOWN]!r} of {size} bytes at {offset:#x} reaches outside of the "
+            f"{view.size} bytes of the file"
+        )
+    return inside
+
+
+def in_file_order(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """Return sections by offset, shorter ones first."""
+    return tuple(sorted(sections, key=lambda section: (section.offset, section.size)))
 
 
 def short_text(view: ByteView, offset: int, limit: int) -> str:
