@@ -61,7 +61,7 @@ def packages_with(file: str) -> tuple[LibraryPackage, ...]:
 
     On Windows, case doesn't matter.
     """
-    return _by_file().get(_as_compared(file), ()) if _LIKELY.match(file) else ()
+    return by_file().get(_as_compared(file), ()) if _LIKELY.match(file) else ()
 
 
 # Libraries of CUDA before 11, and NVRTC before 11.2: no package was ever published of these.
@@ -137,7 +137,8 @@ def toolkit_majors() -> tuple[int, ...]:
 
 
 @functools.cache
-def _by_file() -> dict[str, tuple[LibraryPackage, ...]]:
+def by_file() -> dict[str, tuple[LibraryPackage, ...]]:
+    """File name -> the packages that install it; on Windows in small letters."""
     found: dict[str, dict[LibraryPackage, None]] = defaultdict(dict)
     for row in itertools.chain.from_iterable(library_packages().values()):
         for path in row.files:

@@ -14,12 +14,10 @@ Sources: deb(5), deb-control(5).
 from __future__ import annotations
 
 import functools
-import posixpath
 import re
 from collections.abc import Iterator
-from itertools import chain
 
-from ltocompat.facts.libraries import LibraryPackage, library_packages
+from ltocompat.facts.libraries import LibraryPackage, by_file
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.generic import grouped
 from ltocompat.model.limits import Budget
@@ -88,6 +86,4 @@ def libraries_of(name: str, file: str, line: str) -> Iterator[Dependency]:
 @functools.cache
 def _by_soname() -> dict[str, list[LibraryPackage]]:
     """File name in small letters -> the packages with it."""
-    rows = chain.from_iterable(library_packages().values())
-    files = ((row, {posixpath.basename(path).lower() for path in row.files}) for row in rows)
-    return grouped((file, row) for row, names in files for file in names)
+    return grouped((file.lower(), row) for file, rows in by_file().items() for row in rows)

@@ -35,10 +35,7 @@ from ltocompat.targets.versions.packages import (
     suffix_major,
 )
 
-_WHEELS = {
-    "nvjitlink": re.compile(r"nvidia-nvjitlink(?:-cu[0-9][0-9])?"),
-    "nvrtc": re.compile(r"nvidia-cuda-nvrtc(?:-cu[0-9][0-9])?"),
-}
+WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 CONDA = {"nvjitlink": "libnvjitlink", "nvrtc": "cuda-nvrtc"}
 # Every library of CUDA (conda-forge, recipes of the four: one leads to the other).
 _CONDA_METAPACKAGES = ("cuda-libraries", "cuda-toolkit", "cuda-runtime", "cuda")
@@ -48,6 +45,7 @@ _MAY_BRING = re.compile(
     r"cuda|nvidia|cupy|torch|tensorrt|cuquantum|nvmath|rapids|gpu|runtime"
     r"|-libs?(?:-|$)|-cu1[0-9]"
 )
+_SUFFIX = re.compile(r"-cu[0-9][0-9]$")
 _DEEPEST = 8
 _EXTRA = re.compile(r"\bextra\b")
 _IS_EXTRA = re.compile(
@@ -395,4 +393,5 @@ def _admitted(part: str, kind: Kind, lead: Lead) -> Allowed | None:
 
 
 def _is_part(part: str, kind: Kind, name: str) -> bool:
-    return name == CONDA[part] if kind is Kind.CONDA else _WHEELS[part].fullmatch(name) is not None
+    plain = name if kind is Kind.CONDA else _SUFFIX.sub("", name)
+    return plain == (CONDA if kind is Kind.CONDA else WHEELS)[part]

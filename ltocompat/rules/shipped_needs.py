@@ -16,7 +16,7 @@ from ltocompat.model.library_name import NVJITLINK, library_name
 from ltocompat.model.mend import Mend
 from ltocompat.model.requirement import LAST_WITH_SUFFIX
 from ltocompat.model.verdict import Verdict
-from ltocompat.packages.resolving import CONDA, STEP, Way, together, ways_to
+from ltocompat.packages.resolving import CONDA, STEP, WHEELS, Way, together, ways_to
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rules import floors, linker_imports
 from ltocompat.rules.rule import Problem
@@ -24,7 +24,6 @@ from ltocompat.targets.versions.packages import suffix_major
 
 LIBRARIES = {"nvjitlink": "libnvJitLink", "nvrtc": "libnvrtc"}
 TITLES = {"nvjitlink": "nvJitLink", "nvrtc": "NVRTC"}
-_WHEELS = {"nvjitlink": "nvidia-nvjitlink", "nvrtc": "nvidia-cuda-nvrtc"}
 _KEYS = {Kind.CONDA: "depends", Kind.DEBIAN: "Depends", Kind.RPM: "Requires"}
 
 
@@ -89,7 +88,7 @@ class Need(Struct, frozen=True):
         if self.kind is Kind.RPM:
             return f"{LIBRARIES[self.part]}.so.{major}()(64bit)"
         suffix = f"-cu{floor.major}" if floor.major <= LAST_WITH_SUFFIX else ""
-        return f"{_WHEELS[self.part]}{suffix}{versions}"
+        return f"{WHEELS[self.part]}{suffix}{versions}"
 
     @property
     def line(self) -> str:
