@@ -68,11 +68,6 @@ def files_of(host: HostBinary, name: str, *how: str) -> tuple[str, ...]:
     )
 
 
-def runtime_majors(host: HostBinary) -> tuple[int, ...]:
-    """Return the majors of the CUDA runtimes that the loader loads with a host file."""
-    return majors_of(files_of(host, "libcudart", "needed"))
-
-
 def majors(host: HostBinary, name: str) -> tuple[int, ...]:
     """Return the majors of a library that a host file contains, else needs, oldest first."""
     if static := [each for each in host.libraries if each.name == name and each.how == "static"]:

@@ -56,9 +56,9 @@ def driver_below_runtime(host: HostBinary) -> Iterator[Requirement]:
 
     Kernels name their own minimum driver.
     """
-    from ltocompat.rules import linker_imports  # late
+    from ltocompat.rules.linker_imports import files_of, majors_of  # late
 
-    for major in linker_imports.runtime_majors(host)[:1]:
+    for major in majors_of(files_of(host, "libcudart", "needed"))[:1]:
         yield Requirement(
             driver_of_major(major),
             f"the CUDA runtime {major}",

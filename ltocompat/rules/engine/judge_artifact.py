@@ -345,11 +345,6 @@ class JudgedVariant(Struct, frozen=True):
     result: Result
     alone: Result
 
-    @property
-    def goes_this_way(self) -> bool:
-        """Return whether any of its modules can be loaded, or linked with the others."""
-        return all(finding.rule != ROUTE_IMPOSSIBLE for finding in self.alone.findings)
-
 
 def best_of(judged: Sequence[JudgedVariant]) -> Result:
     """Return the result of the best variant, with the verdicts on the others.
@@ -359,7 +354,7 @@ def best_of(judged: Sequence[JudgedVariant]) -> Result:
     """
     serving = [each for each in judged if each.alone.coverage.served]
     with_code = [each for each in judged if each.alone.coverage.modules]
-    this_way = [each for each in with_code if each.goes_this_way]
+    this_way = [each for each in with_code if ROUTE_IMPOSSIBLE not in each.alone.rules]
     choices = serving or this_way or with_code or judged
     best = min(reversed(choices), key=_order)
     if best.result.without_device_code:
