@@ -132,7 +132,7 @@ def test_options_are_compared_of_what_a_linker_reads(tmp_path: Path) -> None:
     aim = SmArch(80), Release(13, 5)
     assert (
         len(given.read(*aim)),
-        len(given.regions),
+        len(given.regions(*aim)),
         len(SingleLink([given], *aim).unread_ltoir()),
     ) == (
         1,
@@ -301,6 +301,9 @@ _TEXTS = {
     "plain": (f".target sm_80{_WIDE}", _NONE, _NONE),
     "no address size": (".target sm_80", _NONE, _NONE),
     "narrow": (".target sm_80\n.address_size 32", _NONE, _EVERY),
+    "no size": (".target sm_80\n.address_size 65", _EVERY, _EVERY),
+    "behind a comment": (".target sm_80\n/* */ .address_size 65", _EVERY, _EVERY),
+    "in a comment": (f".target sm_80\n/*\n.address_size 65\n*/{_WIDE}", _NONE, _NONE),
     "debug": (f".target sm_80, debug{_WIDE}", _EVERY, _EVERY),
     "sections": (f".target sm_80, debug{_WIDE}\n.section .debug_str {{ .b8 0 }}", _NONE, _NONE),
     "comment": (f".target sm_80{_WIDE} // \u00fc", {"12.8", "13.3"}, {"12.8", "13.3"}),
@@ -309,7 +312,9 @@ _TEXTS = {
     "code": (f".target sm_80{_WIDE}\n.global .u32 gr\u00fcn;", _EVERY, _EVERY),
     "file": (f'.target sm_80{_WIDE}\n.file 1 "caf\u00e9.cu"', *(_EVERY - {"12.0"},) * 2),
     "two": (f".target sm_75\n.target sm_80{_WIDE}", _NONE, _NONE),
-    "late": (f".target sm_80{_WIDE}\n.target sm_75", _EVERY, _EVERY),
+    "late": (f".target sm_80{_WIDE}\n{_BODY}.target sm_80", _EVERY, _EVERY),
+    "late size": (f".target sm_80\n{_BODY}.address_size 64", _EVERY, _EVERY),
+    "zero": (f".target sm_80{_WIDE}\n\0{_BODY}", _EVERY, _EVERY),
 }
 
 
@@ -326,6 +331,62 @@ def test_compilers_refuse_ptx_for_its_form(tmp_path: Path, name: str) -> None:
         for linker in _EVERY:
             found = told([path], f"nvjitlink={linker},gpu=sm_{sm}")
             assert found.get("PTX-12", "ok") == ("fail" if linker in linkers else "ok")
+
+
+# What nvJitLink 12.0, 12.4 and 13.5 refuse for sm_80, sm_86 and sm_90, and what they link.
+_SIZES = ("0", "064", "-64", "64.0", "64 64", "64;", "64x", "6 4", "", '"64"', "4294967360")
+_WORDS = (", foo", ",", ";", " sm_80", ",,debug", "\n\v", ",map_f64_to_f32", " // c\n, foo")
+_REFUSED = (
+    *(f".version 8.0\n.target sm_80\n.address_size {size}" for size in _SIZES),
+    *(f".version 8.0\n.target sm_80{word}{_WIDE}" for word in _WORDS),
+    *(f".version {isa}\n.target sm_80{_WIDE}" for isa in ("8.0 8.0", "8.0 foo", "9.9", "7.99")),
+    f".version 8.0\n.target sm_80{_WIDE}{_WIDE}",
+    f".version 8.0\n.target sm_80{_WIDE}\n.target sm_80",
+    f".version 8.0\n.target sm_80{_WIDE}\n.foo",
+    f".version 8.0\n.target sm_80\n.foo{_WIDE}",
+    ".version 8.0\n.target sm_80\n.address_size64",
+    ".version 8.0\n.target sm_80\n.ADDRESS_SIZE 64",
+    f".version 8.0{_WIDE}\n.target sm_80",
+    f"/*\n.version 8.0\n*/\n.version 9.9\n.target sm_80{_WIDE}",
+)
+_LINKED = (
+    ".version 8.0 .target sm_80 .address_size 64",
+    f"/**/.version 08.00\n/* */.target/* */sm_080\n,texmode_unified // c{_WIDE}// c",
+    f"/*\n.version 1.0\n.target sm_90\n*/\n.version 8.0\n.target sm_80{_WIDE}/* c */",
+    ".version 8.0\r\n.target sm_80\r\n.address_size\f\n64\r\n",
+    f'.version 8.0\n.target sm_80{_WIDE}\n.file 1 "x .target sm_90"',
+)
+
+
+@pytest.mark.parametrize("head", [*_REFUSED, *_LINKED])
+def test_directives_that_compilers_refuse_are_never_ok(tmp_path: Path, head: str) -> None:
+    (path := tmp_path / "text.ptx").write_text(f"{head}\n{_BODY}", "ascii", newline="")
+    for linker in ("12.0", "12.4", "13.5"):
+        for gpu in ("sm_80", "sm_86", "sm_90"):
+            target = f"nvjitlink={linker},gpu={gpu}"
+            results = ltocompat.check(path, [target], route="link")
+            worst = max((str(result.verdict) for result in results), default="unknown")
+            assert worst in (("ok",) if head in _LINKED else ("fail", "unknown"))
+
+
+@pytest.mark.parametrize(
+    ("isa", "code", "gpu", "verdict"),
+    [
+        ("7.8", "90a", "90a", "unknown"),  # does not support .target sm_90a
+        ("8.0", "90a", "90a", "ok"),
+        ("8.8", "90f", "90", "unknown"),  # Unsupported .target
+        ("8.7", "100f", "100", "unknown"),  # does not support .target sm_100f
+        ("8.8", "100f", "100", "ok"),
+    ],
+)
+def test_a_suffix_has_a_first_version(
+    tmp_path: Path, isa: str, code: str, gpu: str, verdict: str
+) -> None:
+    """As nvJitLink 13.0 and 13.5 answer."""
+    path = tmp_path / "text.ptx"
+    path.write_text(f".version {isa}\n.target sm_{code}{_WIDE}\n{_BODY}", "ascii")
+    for linker in ("13.0", "13.5"):
+        assert told([path], f"nvjitlink={linker},gpu=sm_{gpu}")[""] == verdict
 
 
 def test_of_several_targets_the_last_counts(tmp_path: Path) -> None:

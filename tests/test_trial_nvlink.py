@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import recorded
 from libraries_made import GCC, needs_gcc
 from msgspec.structs import replace
 from samples import FOLDER
@@ -150,6 +151,24 @@ def test_objects_stay_objects_where_nvlink_takes_them(
     with Pool(nvlink, workers=1, limits=limits, tool=Tool.NVLINK) as pool:
         answer = link_all(pool, SingleLink(inputs, SmArch(80), Release(13, 5)))
     assert endings in answer.log
+
+
+def test_an_object_without_code_for_the_target_is_no_input_beside_ltoir(
+    nvlink: str, tmp_path: Path
+) -> None:
+    """nvlink 13.0 to 13.5 leaves it out with libcudadevrt, and refuses the link without."""
+    data = {made.file: made.data for made in recorded.parts()[1]}
+    names = ("kernel-first-lto_80-13.5.o", "function-helper-lto_90-13.5.o")
+    for name in names:
+        (tmp_path / name).write_bytes(data[name])
+    inputs = gather_all([str(tmp_path / name) for name in names], ScanSettings())
+    limits = replace(DEFAULT_TRIAL_LIMITS, sandbox=(SECCOMP,))
+    with Pool(nvlink, workers=1, limits=limits, tool=Tool.NVLINK) as pool:
+        given = [
+            link_all(pool, SingleLink(inputs, SmArch(number), Release(13, 5))).log
+            for number in (86, 90)
+        ]
+    assert ["['fatbin']" in given[0], "['fatbin', 'fatbin']" in given[1]] == [True, True]
 
 
 def test_nvlink_writes_its_output_and_no_other_file(

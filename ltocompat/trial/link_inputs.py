@@ -91,11 +91,11 @@ class LinkInput(Struct, frozen=True):
         routes = [possible_routes(each.signature) for each in self.modules]
         return not routes or any(Route.LINK in route for route in routes)
 
-    @property
-    def regions(self) -> tuple[TrialInput, ...]:
-        """The parts of an object or archive that linkers read, each as a separate input."""
-        read = (each.alone for each in self.modules if not each.signature.behind_first)
-        return tuple(filter(None, read)) or (self.trial,)
+    def regions(self, arch: SmArch, linker: Release, *, lto: bool = True) -> tuple[TrialInput, ...]:
+        """Return the modules that a linker uses for a target, each as a separate input."""
+        read = (each for each in self.modules if not each.signature.behind_first)
+        used = [each.alone or self.trial for each in read if each.picked(arch, linker, lto=lto)]
+        return tuple(used) if self.modules else (self.trial,)
 
     def read(self, arch: SmArch, linker: Release, *, lto: bool = True) -> tuple[Image, ...]:
         """Return the images that a linker uses from it for a target."""
@@ -148,8 +148,9 @@ class SingleLink(Struct, frozen=True):
 
     @property
     def regions(self) -> list[TrialInput]:
-        """The parts of all inputs that it reads, each as a separate input."""
-        return [region for each in self.inputs for region in each.regions]
+        """The modules that the linker uses from all inputs, each as a separate input."""
+        parts = (each.regions(self.arch, self.linker, lto=self.lto) for each in self.inputs)
+        return [*chain.from_iterable(parts)]
 
     @property
     def _modules(self) -> Iterator[tuple[LinkedModule, tuple[Image, ...]]]:

@@ -367,7 +367,8 @@ def link_all(
     """
     options = _options(replace(link.arch, form=ArchForm.REAL), lto=link.lto)
     # Without its device runtime nvlink refuses LTO-IR of objects, where nothing else is linked, and
-    # takes it out of fatbins. With PTX or SASS it takes the objects, and loses LTO-IR of fatbins.
+    # takes it out of fatbins, unless another input has nothing for the target, which builds leave
+    # out. With PTX or SASS it takes the objects, and loses LTO-IR of fatbins.
     apart = link.lto and pool.lacks_device_runtime and link.kinds == {ImageKind.LTOIR}
     kernels = link.kernels()
     request = Request(
@@ -397,10 +398,10 @@ def link_all(
 
 
 def _misses_device_runtime(answer: Answer) -> bool:
-    """Whether names may be missing only because nvlink was not given libcudadevrt, as in builds.
+    """Whether nvlink may refuse a link only because it has no libcudadevrt, as builds have.
 
     All else is the same without it: 14 mixtures of LTO-IR, PTX and SASS with nvlink 13.0 to 13.5.
     """
-    return answer.outcome is LinkOutcome.UNRESOLVED and any(
+    return "expected libcudadevrt object" in answer.log or any(
         name.startswith("cuda") for name in answer.unresolved
     )
