@@ -131,7 +131,7 @@ def test_the_drivers_of_an_architecture(number: int, first: int | None, last: in
 
 def test_the_first_ptx_of_an_architecture_is_not_newer_than_its_first_toolkit() -> None:
     for sm in gpus.sms():
-        cuda = toolkits.ptx_cuda(gpus.first_ptx(sm.number) or "")
+        cuda = toolkits.ptx_cuda(gpus.first_ptx(SmArch(sm.number), ()) or "")
         assert cuda is not None
         assert cuda <= sm.first_toolkit
 

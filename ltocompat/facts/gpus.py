@@ -148,10 +148,15 @@ def sm(number: int) -> Sm | None:
     return _sms().get(number)
 
 
-def first_ptx(number: int, isa: tuple[int, ...] = ()) -> str | None:
+def first_ptx(arch: SmArch, isa: tuple[int, ...]) -> str | None:
     """The first PTX ISA with an architecture; None if no compiler wrote it in PTX of that ISA."""
     known = (*table("sm")["sm"], *table("sm")["ptx_targets"])
-    row: dict[str, str] = next((row for row in known if row["number"] == number), {})
+    row: dict[str, str] = next((row for row in known if row["number"] == arch.number), {})
+    if arch.suffix and (
+        arch.number < int(floor(f"suffix-{arch.suffix}-sm"))
+        or isa < version_numbers(floor(f"suffix-{arch.suffix}-ptx"))
+    ):
+        return None
     return None if isa > version_numbers(row.get("last_ptx", "99")) else row.get("first_ptx")
 
 

@@ -36,11 +36,12 @@ class PtxFlaw(_OpenWords):
 
     OTHER = "unknown"
     NARROW = "32-bit addresses"
+    ADDRESS_SIZE = "an .address_size other than 32 and 64"
     NO_DEBUG_SECTIONS = ".target debug without debug sections"
     NOT_ASCII = "non-ASCII characters"
     NOT_ASCII_FILE = "non-ASCII names of source files"
     NOT_ASCII_COMMENT = "non-ASCII comments"
-    LATE_TARGET = "a .target after other directives"
+    LATE_DIRECTIVE = "a .target or .address_size after other directives"
     LOWER_TARGET = "a .target after a .target for a newer architecture"
     LAST_COMMENT = "a comment at its end without a line break"
     OPEN_COMMENT = "an unterminated comment"

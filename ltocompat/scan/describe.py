@@ -382,7 +382,8 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
         needs=Needs(ptx_isa=text.isa),
     )
     problems = _contradictions(_version(stored), stored.entry.arch, "PTX ISA", text.isa, text.arch)
-    if stored.entry.kind_number is None:  # it stands alone, and nobody but a user wrote it
+    # It stands alone, and nobody but a user wrote it, or needs sections, which a compiler may add.
+    if stored.entry.kind_number is None or text.debug:
         prefix.grow(stored.payload.budget.limits.image_bytes)
         image = replace(image, flaws=ptx.flaws(prefix.data, text, stored.payload.budget))
         if ptx.is_several(prefix.data, stored.payload.budget):

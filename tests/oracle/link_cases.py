@@ -393,14 +393,31 @@ def _hurt_ltoir(data: bytes, dice: random.Random) -> bytes:
     return bytes(changed)
 
 
+_SIZES = (b"32", b"65", b"0", b"0x40", b"064", b"64U", b"64;", b"64 64", b"\n64", b"/* */65", b"")
+_COMMENTS = (b"// .target sm_90\n", b"/*\n.address_size 32\n*/\n", b"/* */")
+_BETWEEN = (*_COMMENTS, b".target sm_80\n", b";")
+_BYTES = b" \t\n\r\v\f\0,;/*.0169xa_\xc3"
+
+
 def _hurt_ptx(data: bytes, dice: random.Random) -> bytes:
+    """The directives in front of the code, changed by a word or by a byte."""
     target = data.partition(b".target")[2].split(maxsplit=1)[0].rstrip(b",")
+    size = b".address_size 64"
+    if dice.random() < 0.5:
+        changed = bytearray(data)
+        end = data.index(size) + len(size)
+        where = dice.randrange(data.index(b".version"), end + 1)
+        changed[where] = dice.choice([byte for byte in _BYTES if byte != changed[where]])
+        return bytes(changed)
     edits = (
         (_isa(data), dice.choice((b"9.6", b"9.9", b"10.0", b"8.9", b"1.0", b"0.0", b"x.y", b""))),
         (target, dice.choice((b"sm_999", b"sm_76", b"sm_10", b"sm_90b", b"sm_", b"gfx90a"))),
+        (target, target + dice.choice((b", foo", b",", b" sm_90", b",\nsm_90", b"f", b", debug"))),
         (b".target " + target, b""),
         (b".version " + _isa(data), b""),
-        (b".address_size 64", dice.choice((b".address_size 32", b"", b".address_size 65"))),
+        (size, dice.choice((b"", b".address_size " + dice.choice(_SIZES)))),
+        (size, dice.choice(_BETWEEN) + dice.choice((size, b".address_size 32"))),
+        (size, size + b"\n" + dice.choice((*_BETWEEN, size))),
     )
     return data.replace(*dice.choice(edits), 1)
 

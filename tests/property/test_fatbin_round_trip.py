@@ -17,7 +17,7 @@ from ltocompat.model.limits import Limits
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
 OPTIONS = st.text("abcdefghijklmnopqrstuvwxyz-=0123456789 ", max_size=60)
 PTX = st.binary(max_size=600).map(
-    lambda tail: b".version 8.4\n.target sm_80\n" + tail.rstrip(b"\0")
+    lambda tail: b".version 8.4\n.target sm_80\n.entry " + tail.rstrip(b"\0")
 )
 
 

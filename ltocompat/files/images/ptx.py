@@ -16,8 +16,6 @@ from ltocompat.model.image import PtxFlaw
 from ltocompat.model.limits import MIB, Budget
 
 HEAD_SIZE = 4096
-# The lines that compilers write in front of the code are shorter than this.
-_DIRECTIVES = 512
 # Parameters and an empty body are shorter than this, and a statement than that.
 _BODY = 16 << 10
 _STATEMENT = 256
@@ -27,24 +25,27 @@ _LINE_COMMENT = re.compile(rb"//[^\n]*")
 SPEED = 16 * MIB
 
 # Nothing is read twice: packages hold thousands of source files, which begin with comments, too.
-_BLANK = rb"(?>\s|//[^\n]*\n|/\*.*?\*/)*+"
-_VERSION = re.compile(rb"^\.version\s+(\d{1,9})\.(\d{1,9})", re.MULTILINE)
+_BLANK = rb"(?>[ \t\r\n\f]|//[^\n\0]*\n|/\*[^\0]*?\*/)*+"
+_SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s")
 _ANY_VERSION = re.compile(rb"^[^\S\n]*+\.version\s+\d", re.MULTILINE)
-_SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s", re.DOTALL)
-_TARGET = re.compile(rb"^[^\S\n]*+\.target\s+([^\n;/]+)", re.MULTILINE)
-_NEXT_TARGET = re.compile(_BLANK + rb"\.target\s+([^\n;/]+)", re.DOTALL)
-_LATE_TARGET = re.compile(rb"^[^\S\n]*+\.target\s", re.MULTILINE)
+# Everything that compilers accept up to the code. A directive with a damaged name begins no code.
+# Source: 190 texts with changed directives, linked with nvJitLink 12.0 to 13.5, 2026-11-30.
+_HEADER = re.compile(
+    rb"%(_)b\.version[ \t]+(\d{1,9})\.(\d{1,9})(?![\w.])"
+    rb"((?:%(_)b\.target\b%(_)b\w+(?:%(_)b,%(_)b\w+)*+)++)"
+    rb"(?:%(_)b\.address_size\b%(_)b([1-9]\d{0,8})(?![\w.$]))?+"
+    rb"%(_)b(?=\.(?:common|const|entry|extern|file|func|global|local|pragma|reg|samplerref|section|"
+    rb"shared|surfref|tex|texref|visible|weak)\b|@@|\0|\Z)" % {b"_": _BLANK}
+)
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LATE_DIRECTIVE = re.compile(rb"\.(?:target|address_size)\b")
+_FIRST_WITH_DOUBLES = 13
+_TEXTURE_MODES = {"texmode_unified", "texmode_independent"}
 _FILE = re.compile(rb'\.file\s+\d+\s+"[^"\n]*+"')
 _DEBUG_SECTION = re.compile(rb"\.section\s+\.debug_")
 _STRING = re.compile(rb'"[^"\n]*+"')
 # Directives that no semicolon ends.
-_WHOLE_LINE = re.compile(rb"\s*+(?:\.(?:version|target|address_size|file|loc)\b|@@DWARF)")
-_ADDRESS_SIZE = re.compile(rb"^[^\S\n]*+\.address_size\s+(\S+)", re.MULTILINE)
-# The same in front of thousands of texts, which nothing behind them changes.
-_USUAL_DIRECTIVES = re.compile(
-    rb"(?>\s|//[^\n]*\n)*+^\.version\s+\d{1,9}\.\d{1,9}\n\.target\s+[^\n;/]+\n\.address_size\s+\S+\n",
-    re.MULTILINE,
-)
+_WHOLE_LINE = re.compile(rb"\s*+(?:\.(?:file|loc)\b|@@DWARF|\Z)")
 _ENTRY = re.compile(rb"\.entry\s+([A-Za-z_$%][\w$]*)")
 # Nothing but labels, declarations, places in the source, and returns.
 _EMPTY_BODY = re.compile(
@@ -87,34 +88,27 @@ def parse(head: bytes) -> Ptx:
     """Read the directives and the comment before them.
 
     Raises:
-        Malformed: the text has no ``.version`` or no ``.target``, or an invalid one.
+        Malformed: compilers may refuse the directives, or ``head`` ends among them.
     """
-    lines = _USUAL_DIRECTIVES.match(head, 0, _DIRECTIVES)
-    return _parse_usual(lines[0]) if lines else _parse(head)
-
-
-def _parse(head: bytes) -> Ptx:
-    version = _VERSION.search(head)
-    if version is None:
-        raise Malformed("a PTX text has no .version directive")
-    target = _TARGET.search(head, version.end())
-    if target is None:
-        raise Malformed("a PTX text has no .target directive")
-    words = _words(target)
-    while (more := _NEXT_TARGET.match(head, target.end())) is not None:
-        target = more
-        words += _words(more)
-    if _arch(words[0]) is None:
-        raise Malformed(f"a PTX text is for {words[0]!r}, which is not an architecture")
+    header = _HEADER.match(head)
+    # A head of whole pages may be a part of the text, and end inside of a word.
+    if header is None or (header.end() == len(head) and len(head) % HEAD_SIZE == 0):
+        raise Malformed("a PTX text has an unusual .version, .target or .address_size")
+    targets = _COMMENT.sub(b"", header[3]).decode("ascii").replace(".target", ",")
+    words = [word.strip() for word in targets.split(",")[1:]]
     archs = [*filter(None, map(_arch, words))]
-    address_size = _ADDRESS_SIZE.search(head, version.end())
-    comment = head[: version.start()]
+    options = {word for word in words if _arch(word) is None} - {"debug"}
+    if archs and archs[-1].number < _FIRST_WITH_DOUBLES:
+        options -= {"map_f64_to_f32"}
+    if _arch(words[0]) is None or len(options) > 1 or not options <= _TEXTURE_MODES:
+        raise Malformed(f"a PTX text has the unknown .target {', '.join(words)!r}")
+    comment = head[: header.start(1)]
     toolkit = _TOOLKIT.search(comment)
     generator = _LLVM.search(comment)
     return Ptx(
-        isa=f"{int(version[1])}.{int(version[2])}",
+        isa=f"{int(header[1])}.{int(header[2])}",
         arch=archs[-1],  # of several compilers take the last
-        address_size=address_size[1].decode("ascii", "replace") if address_size else "64",
+        address_size=header[4].decode("ascii") if header[4] else "64",
         debug="debug" in words,
         lower=archs[-1].number < max(arch.number for arch in archs),
         toolkit=toolkit[2].decode() if toolkit else None,
@@ -122,15 +116,9 @@ def _parse(head: bytes) -> Ptx:
     )
 
 
-_parse_usual = functools.lru_cache(maxsize=256)(_parse)
-
-
-def _words(target: re.Match[bytes]) -> list[str]:
-    return [word.strip() for word in target[1].decode("ascii", "replace").split(",")]
-
-
 def _arch(word: str) -> SmArch | None:
-    match = re.fullmatch(r"sm_([0-9]{1,4})([af]?)", word)
+    # No family is older than sm_100, and older compilers ignore the f.
+    match = re.fullmatch(r"sm_([0-9]{1,4})(a?|(?<=[0-9]{3})f)", word)
     return SmArch(int(match[1]), match[2], ArchForm.VIRTUAL) if match else None
 
 
@@ -159,20 +147,21 @@ def flaws(text: bytes, facts: Ptx, budget: Budget) -> tuple[PtxFlaw, ...]:
     """
     budget.check_call(len(text), SPEED)
     text = text.rstrip(b"\0")
-    code = without_comments(text + b"\n;", budget)
+    header = _HEADER.match(text)
+    code = without_comments(text[header.end() if header else 0 :] + b"\n;", budget)
     bare = code if code.isascii() else _FILE.sub(b"", code)
     last = text[text.rfind(b"\n") + 1 :] + b";"
-    size = _ADDRESS_SIZE.search(code)
     found = {
-        PtxFlaw.NARROW: facts.address_size != "64",
+        PtxFlaw.NARROW: facts.address_size == "32",
+        PtxFlaw.ADDRESS_SIZE: facts.address_size not in ("32", "64"),
         PtxFlaw.NO_DEBUG_SECTIONS: facts.debug and not _DEBUG_SECTION.search(code),
         PtxFlaw.NOT_ASCII: not bare.isascii(),
         PtxFlaw.NOT_ASCII_FILE: bare.isascii() and not code.isascii(),
         PtxFlaw.NOT_ASCII_COMMENT: code.isascii() and not text.isascii(),
-        PtxFlaw.LATE_TARGET: size is not None and bool(_LATE_TARGET.search(code, size.end())),
+        PtxFlaw.LATE_DIRECTIVE: bool(_LATE_DIRECTIVE.search(_STRING.sub(b"", code))),
         PtxFlaw.LOWER_TARGET: facts.lower,
         PtxFlaw.OPEN_COMMENT: not code.endswith(b";"),
-        PtxFlaw.CUT: _is_cut(code[:-1]),
+        PtxFlaw.CUT: b"\0" in text or _is_cut(code[:-1]),
         PtxFlaw.LAST_COMMENT: b"//" in last and not without_comments(last, budget).endswith(b";"),
     }
     return tuple(flaw for flaw, there in found.items() if there)

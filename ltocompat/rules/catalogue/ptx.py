@@ -250,14 +250,14 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
         if image.arch is None:
             continue
         isa = _number(image.isa)
-        first = gpus.first_ptx(image.arch.number, isa or ())
-        unheard = first is None and image.arch.number < gpus.newest_sm()
+        first = gpus.first_ptx(image.arch, isa or ())
+        unheard = first is None and image.arch.number <= gpus.newest_sm()
         needed = first and max(first, least, key=version_numbers)
         if not unheard and (isa is None or needed is None or isa >= version_numbers(needed)):
             continue
         yield Requirement(
             FixedVerdict(Verdict.UNKNOWN if needed is None else Verdict.FAIL, component),
-            f"{_described(image)} for sm_{image.arch.number}",
+            f"{_described(image)} for sm_{image.arch.number}{image.arch.suffix}",
             "no compiler is known that writes this architecture in such PTX"
             if needed is None
             else f"{'this architecture' if needed == first else 'a link'} needs PTX {needed} or "
