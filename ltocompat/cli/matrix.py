@@ -17,7 +17,7 @@ class Typed(Sandbox, frozen=True):
     """Options that only the command line has.
 
     Attributes:
-        svg: Also draw the tables as a picture; replaces an existing file.
+        svg: Also draw the tables as a picture. An existing file is replaced.
     """
 
     svg: Annotated[str | None, Option(metavar="FILE.svg")] = None

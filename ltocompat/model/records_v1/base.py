@@ -69,9 +69,9 @@ VerdictWord = Annotated[
     one_of("ok", "jit", "undocumented", "unknown", "fail"),
     Meta(
         description=(
-            "From the best to the worst: ok: documented to work. jit: works; the driver compiles "
-            "PTX at load. undocumented: measured to work, not promised by NVIDIA. unknown: a fact "
-            "is missing; the finding names it. fail: will not link or load."
+            "From best to worst. ok: documented to work. jit: works; the driver compiles PTX at "
+            "load. undocumented: measured to work, not promised by NVIDIA. unknown: a fact is "
+            "missing; the finding names it. fail: will not link or load."
         )
     ),
 ]

@@ -37,7 +37,7 @@ class LinkTimes(Record):
     """Time in the library, in seconds.
 
     Attributes:
-        again: Time of the same link when its process had linked before.
+        again: Time of the same link in a process that has linked before.
     """
 
     create: Seconds | None
