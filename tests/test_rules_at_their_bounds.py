@@ -146,7 +146,7 @@ def test_metadata_admit_the_first_driver_of_their_cuda(
 ) -> None:
     least = first_production(cuda_branch(Release(12, 4)) or 0)
     floor = DriverVersion((*least.numbers[:-1], least.numbers[-1] + more))
-    monkeypatch.setattr(package_promises, "_floor", lambda _: floor)
+    monkeypatch.setattr(package_promises, "_floor", lambda _, **_possible: floor)
     monkeypatch.setattr(package_promises, "least_cuda", lambda *_: None)
     declared = some(cuda=Release(12, 4), binding=binding, source="__cuda >=12.4")
     package = some(name="a", kind=Kind.CONDA, on_windows=False, declared=[declared])

@@ -105,7 +105,7 @@ def _gpus() -> dict[str, Any]:
 def _files() -> dict[str, dict[str, Any]]:
     """The packages of each library, with the versions that have it where others have not."""
     found = {}
-    for file, packages in libraries._by_file().items():
+    for file, packages in libraries.by_file().items():
         names: dict[str, str] = {}
         for row in packages:
             majors = {package.major for package in libraries.library_packages()[row.name]}

@@ -356,7 +356,7 @@ class PtxText(Struct, frozen=True):
 
 
 _PTX_TEXT = re.compile(
-    r"([\d,]{1,20}) texts? of PTX ([\d.]{3,9}) for (sm_\w{1,9}), the first at 0x([\da-f]{1,16})"
+    r"([0-9,]{1,20}) texts? of PTX ([0-9.]{3,9}) for (sm_\w{1,9}), the first at 0x([0-9a-f]{1,16})"
 )
 
 

@@ -114,9 +114,9 @@ PLANTED: tuple[Bug, ...] = (
     bug(
         "a section that reaches outside of a library is clipped",
         "told",
-        "files/objects/elf.py",
-        "            if size < header.size:\n                self.problems.append(",
-        "            if size < header.size:\n                (lambda _: None)(",
+        "files/objects/structure.py",
+        "    if inside < size:\n        problems.append(",
+        "    if inside < size:\n        (lambda _: None)(",
     ),
     bug(
         "a library without sections may end in a segment",

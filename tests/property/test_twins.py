@@ -13,7 +13,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_windows_twins import BY_NVLINK, FUNCTION, ltoir, program, ptx, sass
-from windows_twins import lines_of_both, pe_twin
+from windows_twins import lines_of_both, pe_twin, without_names_of_drivers
 
 import ltocompat
 from ltocompat import Module
@@ -63,5 +63,10 @@ def test_a_program_is_judged_alike_for_linux_and_for_windows(
         assert modules(dll) == modules(elf)
         assert list(judged(dll, targets)) == list(judged(elf, targets))
         (of_dll,), (of_elf,) = map(list, (ltocompat.require(dll), ltocompat.require(elf)))
-        assert of_dll.services == of_elf.services
-        assert lines_of_both(of_dll.lines) == lines_of_both(of_elf.lines)
+        # The same branches of drivers; their versions have other numbers on Windows.
+        assert without_names_of_drivers(of_dll.services) == without_names_of_drivers(
+            of_elf.services
+        )
+        assert without_names_of_drivers(lines_of_both(of_dll.lines)) == without_names_of_drivers(
+            lines_of_both(of_elf.lines)
+        )
