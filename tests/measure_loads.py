@@ -28,7 +28,7 @@ from ltocompat.model.location import Location
 from ltocompat.scan import walk
 from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.extract_bytes import cut
-from ltocompat.targets.linkers import installed
+from ltocompat.targets.linkers import Cache
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.load_pool import LoadPool
 from ltocompat.trial.load_values import Launch, LoadAnswer, LoadRequest
@@ -88,7 +88,7 @@ def row(answer: LoadAnswer) -> dict[str, Any]:
 def link_saxpy(folder: Path) -> None:
     """Link the LTO-IR samples of saxpy with every nvJitLink for trials, as cubins and as PTX."""
     folder.mkdir(parents=True, exist_ok=True)
-    for linker in installed():
+    for linker in Cache.of().installed():
         with Pool(linker.path) as pool:
             for sample in ALL:
                 if not sample.name.startswith("ltoir/nvrtc-") or "-lto_80." not in sample.name:

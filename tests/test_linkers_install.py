@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,6 @@ from ltocompat.targets.linkers import (
     Cache,
     Machine,
     Tool,
-    installed,
     installed_files,
     remove,
     resolve,
@@ -33,9 +33,13 @@ from ltocompat.targets.linkers.installing import Fetch, _environment, fetch, ins
 from ltocompat.targets.linkers.machine import program_path
 from ltocompat.targets.linkers.version_request import VersionRequest, choose
 
-LINUX = "linux-x86_64"
 LIBRARY = library("12.4.127")
 WHEEL = wheel(LIBRARY)
+
+
+@pytest.fixture(autouse=True)
+def on_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_platform", lambda: "linux-x86_64")
 
 
 @pytest.fixture
@@ -45,7 +49,7 @@ def cache(tmp_path: Path) -> Cache:
 
 def known(library: bytes = LIBRARY, packed: bytes = WHEEL) -> VersionRequest:
     """12.4.127 as if these were its bytes."""
-    (version_request,) = choose("12.4.127", allow_unknown=False, platform=LINUX)
+    (version_request,) = choose("12.4.127", allow_unknown=False)
     whole, inside = (hashlib.sha256(data).hexdigest() for data in (packed, library))
     (row,) = version_request.wheels
     return replace(
@@ -90,7 +94,7 @@ def test_only_the_library_is_kept(cache: Cache) -> None:
         True,
     )
     assert linker.evidence == "SHA-256 of the release"
-    assert installed(cache) == (linker,)
+    assert cache.installed() == (linker,)
     origin = json.loads((Path(cache.folder) / "12.4.127/origin.json").read_text())
     (file,) = origin["files"]
     assert file["sha256"] == hashlib.sha256(LIBRARY).hexdigest()
@@ -162,7 +166,7 @@ def test_whatever_goes_wrong_leaves_nothing_behind(
     with pytest.raises(error, match=text):
         install_one(wanted, cache, pip)
     assert left(cache) == []
-    assert installed(cache) == ()
+    assert cache.installed() == ()
 
 
 def test_a_broken_wheel_without_a_sum_is_an_error_or_whole(cache: Cache) -> None:
@@ -189,7 +193,7 @@ def test_the_first_of_two_parallel_installs_wins(cache: Cache) -> None:
         bringing(WHEEL)(requirement, folder)
 
     linker = install_one(known(), cache, slow)
-    assert installed(cache) == (linker,)
+    assert cache.installed() == (linker,)
     assert len(left(cache)) == 4
 
 
@@ -223,7 +227,7 @@ def test_a_library_that_somebody_may_have_changed_is_not_ours(
     # This one is a stand-in, whose sum no table has: its seal alone vouches for it.
     linker = install_one(known(), cache, bringing(WHEEL))
     change(Path(linker.path))
-    assert installed(cache) == ()
+    assert cache.installed() == ()
     assert install_one(known(), cache, bringing(WHEEL)) == linker
 
 
@@ -234,15 +238,15 @@ def test_a_library_with_the_sum_of_the_release_needs_no_seal(
     write_anew(Path(linker.path))
     sums = frozenset({hashlib.sha256(LIBRARY).hexdigest()})
     monkeypatch.setattr(installed_files, "_known_sums", lambda *_: sums)
-    assert installed(cache) == (linker,)
+    assert cache.installed() == (linker,)
     swap_bytes(Path(linker.path))
-    assert installed(cache) == ()
+    assert cache.installed() == ()
 
 
 def test_a_damaged_copy_is_replaced_and_what_is_not_ours_is_not(cache: Cache) -> None:
     linker = install_one(known(), cache, bringing(WHEEL))
     Path(linker.path).write_bytes(b"cut")
-    assert installed(cache) == ()
+    assert cache.installed() == ()
     assert install_one(known(), cache, bringing(WHEEL)) == linker
     origin = Path(cache.folder) / "12.4.127/origin.json"
     origin.unlink()
@@ -272,7 +276,7 @@ def test_a_library_of_another_version_does_not_answer_in_its_name(
         row = next(row for row in rows if row.version == version)
         table = (replace(row, member_sha256=ours),)
         monkeypatch.setattr("ltocompat.facts.linker_wheels", lambda _, table=table: table)
-        assert bool(installed(cache)) == trusted
+        assert bool(cache.installed()) == trusted
 
 
 def be_a_pipe(path: Path) -> None:
@@ -298,7 +302,7 @@ def test_what_was_put_in_place_of_a_file_is_not_waited_for(
         said = json.loads(origin.read_text())
         said["files"][0]["size"] = size
         origin.write_text(json.dumps(said))
-    assert installed(cache) == (() if name != "seal" or change is be_a_pipe else (linker,))
+    assert cache.installed() == (() if name != "seal" or change is be_a_pipe else (linker,))
 
 
 @pytest.mark.parametrize(
@@ -307,7 +311,7 @@ def test_what_was_put_in_place_of_a_file_is_not_waited_for(
 def test_a_folder_without_a_good_origin_is_ignored(origin: str, cache: Cache) -> None:
     put(Path(cache.folder), "12.4.127/origin.json", origin)
     put(Path(cache.folder), "12.4.127/libnvJitLink.so.12", LIBRARY)
-    assert installed(cache) == ()
+    assert cache.installed() == ()
     with pytest.raises(Missing, match="is installed for trials"):
         remove("12.4.127", cache)
 
@@ -322,7 +326,7 @@ def test_remove_takes_what_was_asked_for_and_nothing_else(cache: Cache) -> None:
         unknown(version, cache)
     put(Path(cache.folder), "12.4.9/mine", b"")
     assert [linker.version for linker in remove("12.4", cache)] == ["12.4.126", "12.4.127"]
-    assert [each_linker.version for each_linker in installed(cache)] == ["12.5.1", "12.40.1"]
+    assert [each_linker.version for each_linker in cache.installed()] == ["12.5.1", "12.40.1"]
     with pytest.raises(Missing, match=r"no nvJitLink '\.\.' is installed"):
         remove("..", cache)
     remove("all", cache)
@@ -331,7 +335,7 @@ def test_remove_takes_what_was_asked_for_and_nothing_else(cache: Cache) -> None:
 
 def test_the_trial_cache_comes_first(cache: Cache) -> None:
     unknown("12.4.126", cache)
-    (linker,) = installed(cache)
+    (linker,) = cache.installed()
     if linker.machine == {"x86_64": "x86-64", "aarch64": "AArch64"}.get(platform.machine()):
         assert resolve("12.4", cache=cache) == linker
     assert resolve(linker.path, cache=cache) == linker
@@ -344,11 +348,9 @@ def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 
 def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
-    (version_request,) = choose("12.4", allow_unknown=False, platform=LINUX)
+    (version_request,) = choose("12.4", allow_unknown=False)
     assert version_request.asked == "12.4.127"
-    minors = [
-        w.asked.rpartition(".")[0] for w in choose("all", allow_unknown=False, platform=LINUX)
-    ]
+    minors = [w.asked.rpartition(".")[0] for w in choose("all", allow_unknown=False)]
     # There is no 12.7.
     assert minors == [*(f"12.{n}" for n in (0, 1, 2, 3, 4, 5, 6, 8, 9)), *from_on("13.0")]
 
@@ -366,12 +368,12 @@ def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
 )
 def test_what_is_not_known_is_wrong_usage(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        choose(text, allow_unknown=False, platform=LINUX)
+        choose(text, allow_unknown=False)
 
 
 def test_unknown_versions_can_be_allowed() -> None:
     table = {
-        text: choose(text, allow_unknown=True, platform=LINUX)[0].requirements
+        text: choose(text, allow_unknown=True)[0].requirements
         for text in ("12.4.130", "14.1", "12.4")
     }
     assert table == {
@@ -380,12 +382,13 @@ def test_unknown_versions_can_be_allowed() -> None:
         "12.4": ("nvidia-nvjitlink-cu12==12.4.127",),
     }
     with pytest.raises(UsageError, match=r"the first is 12\.0"):
-        choose("11.8", allow_unknown=True, platform=LINUX)
+        choose("11.8", allow_unknown=True)
 
 
-def test_a_platform_without_nvjitlink_is_said() -> None:
+def test_a_platform_without_nvjitlink_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_platform", lambda: "macosx-14.0-arm64")
     with pytest.raises(Missing, match="there is no nvJitLink to install for macosx"):
-        choose("12.4", allow_unknown=False, platform="macosx-14.0-arm64")
+        choose("12.4", allow_unknown=False)
 
 
 def test_the_table_of_wheels_is_whole() -> None:
@@ -409,7 +412,7 @@ def test_the_table_of_wheels_is_whole() -> None:
 def test_why_there_is_no_nvlink_12_is_one_sentence(*, text: str, allow_unknown: bool) -> None:
     """By the wheels nvidia-cuda-nvcc-cu12 12.0.140, 12.6.85, 12.8.93 and 12.9.86."""
     with pytest.raises(Missing, match=r"ptxas and libnvvm, but no nvlink; put the bin folder"):
-        choose(text, allow_unknown=allow_unknown, platform=LINUX, tool=Tool.NVLINK)
+        choose(text, allow_unknown=allow_unknown, tool=Tool.NVLINK)
 
 
 @pytest.mark.parametrize(

@@ -447,11 +447,12 @@ def test_a_program_gets_the_linker_that_pathfinder_finds(monkeypatch: Patch) -> 
     ]
     monkeypatch.setattr(selftest, "picks", lambda *_: picks)
     monkeypatch.setattr(selftest, "resolve", lambda path: path)
-    monkeypatch.setattr(selftest, "installed", lambda: ["12.4", "12.9", "13.0"])
+    kept = ["12.4", "12.9", "13.0"]
+    monkeypatch.setattr(selftest, "Cache", some(of=lambda: some(installed=lambda: kept)))
     assert selftest._of_programs() == "/found"  # type: ignore[comparison-overlap]
     picks[-1].real = None
     assert selftest._of_programs() == "13.0"  # type: ignore[comparison-overlap]
-    monkeypatch.setattr(selftest, "installed", list)
+    kept.clear()
     with pytest.raises(Missing):
         selftest._of_programs()
 
@@ -473,12 +474,12 @@ def test_each_image_is_tried_with_each_linker(monkeypatch: Patch) -> None:
     pool = contextlib.nullcontext(some(run=lambda requests: ["answer" for _ in requests]))
     monkeypatch.setattr(link, "Pool", lambda *_, **__: pool)
     told = list[tuple[object, ...]]()
-    options = some(where=None, add_only=False)
-    settings: Any = some(progress=lambda *words: told.append(words))
+    settings = some(progress=lambda *words: told.append(words))
+    options = some(where=None, add_only=False, settings=settings)
     linkers: list[Any] = [some(path=path, tool=None, __str__=str) for path in ("12", "13")]
 
     def tried(*places: str) -> list[Any]:
-        return [*link._each(options, [*map(Location, places)], linkers, None, settings)]
+        return [*link._each(options, [*map(Location, places)], linkers, None)]
 
     first, *links = tried("a", "b", "c")
     assert first == skipped
@@ -514,9 +515,8 @@ def test_an_image_without_kernels_is_compiled_where_a_linker_keeps_it(
     monkeypatch.setattr(link, "Pool", lambda *_, **__: pool)
     linker: Any = some(path="12", tool=None)
     target = SmArch(89)
-    options = some(where=None, add_only=add_only)
-    settings: Any = some(progress=None)
-    assert len([*link._each(options, [Location("a")], [linker], target, settings)]) == 1
+    options = some(where=None, add_only=add_only, settings=some(progress=None))
+    assert len([*link._each(options, [Location("a")], [linker], target)]) == 1
     extra = ("-r",) if relocatable and not add_only else ()
     assert asked == [(piece, target, extra, not add_only)]
     assert told == [("answer", linker, "plain", SmArch(90), (piece,))]

@@ -23,7 +23,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import found_about, rules_about
 from ltocompat.rules.linker_imports import exports
 from ltocompat.rules.rule import Component, Problem, Requirement
-from ltocompat.targets.linkers import Machine, installed
+from ltocompat.targets.linkers import Cache, Machine
 from ltocompat.targets.machine.library_on_machine import look_at
 from ltocompat.targets.machine.loaded import BindRule as Found
 from ltocompat.targets.machine.loaded import Library
@@ -393,7 +393,7 @@ def test_what_is_exported_since_when(name: str, since: str) -> None:
     floor = Release.parse(since)
     assert exports(floor, name)
     assert not exports(Release(floor.major, floor.minor - 1), name)
-    for copy in installed():  # of this user, where some are
+    for copy in Cache.of().installed():  # of this user, where some are
         if f"__nvJitLinkCreate_{copy.release.major}_0" == name:
             assert exports(copy.release, name)
 

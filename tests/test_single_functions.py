@@ -203,11 +203,12 @@ def test_rows_are_written_once_they_have_their_size(
 ) -> None:
     found, calls = Surveyed(), list[int]()
     monkeypatch.setattr(dataset, "_MOST_BYTES", len(msgspec.json.encode(found)) + more)
-    writer = some(_adding=contextlib.nullcontext(), _size=0, _most=9, flush=lambda: calls.append(1))
+    writer = some(_adding=contextlib.nullcontext(), _size=0, flush=lambda: calls.append(1))
     writer._waiting = {dataset._prefix(found): []}
     dataset.DatasetWriter.add(writer, found)
     assert len(calls) == flushed
-    writer._most, writer._waiting = 3, {dataset._prefix(found): []}
+    monkeypatch.setattr(dataset, "_MOST", 3)
+    writer._waiting = {dataset._prefix(found): []}
     for number in range(1, 4):
         calls.clear()
         writer._size = -(10**6)

@@ -12,6 +12,7 @@ import pytest
 from surveys_made import packages, survey
 
 from ltocompat.cli import run as run_line
+from ltocompat.commands.survey import dataset
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter
 from ltocompat.commands.survey.tables import TABLES, Row, Surveyed
 
@@ -81,7 +82,7 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
 
     def write(folder: Path) -> None:
         """Add what is missing, in three parts; the first distribution fails at its first time."""
-        with DatasetWriter(str(folder), question, distributions=4) as writer:
+        with DatasetWriter(str(folder), question) as writer:
             known = {known.sha256 for known in writer.known().values()}
             first = not (folder / "tried").exists()
             for each in found:
@@ -89,6 +90,7 @@ def test_a_run_that_is_stopped_at_any_change_loses_and_doubles_no_row(
                     writer.add(passing if first and each is found[0] else each)
             (folder / "tried").touch()
 
+    monkeypatch.setattr(dataset, "_MOST", 4)
     changes = 0
     while True:
         folder = tmp_path / str(changes)

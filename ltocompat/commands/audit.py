@@ -413,15 +413,13 @@ def _loaded_on(target: Target, summary: ArtifactSummary) -> Iterator[Result]:
 class AuditTally(Struct):
     """Return the outcome of an audit: it failed, or could not decide.
 
-    Args:
-        scope: the policy and baseline of the audit.
-
     Attributes:
+        scope: the policy and baseline of the audit.
         standings: number of findings by standing.
         failures: paths that gave no answer.
     """
 
-    _scope: AuditScope
+    scope: AuditScope
     standings: Counter[Standing] = field(default_factory=Counter)
     _used: set[PolicyException] = set()
     failures: list[Failure] = []
@@ -444,7 +442,7 @@ class AuditTally(Struct):
     @property
     def outcome(self) -> Outcome:
         """The answer in one word; unreadable places may have device code."""
-        policy = self._scope.policy
+        policy = self.scope.policy
         allow_empty = policy.allow_empty or not policy.given
         found = outcome(self._worst, Verdict.FAIL, allow_empty=allow_empty)
         return Outcome.UNDECIDED if self.failures and found is Outcome.PASSED else found
@@ -452,4 +450,4 @@ class AuditTally(Struct):
     @property
     def unused(self) -> tuple[PolicyException, ...]:
         """The exceptions of the policy that no finding has needed so far."""
-        return tuple(each for each in self._scope.policy.exceptions if each not in self._used)
+        return tuple(each for each in self.scope.policy.exceptions if each not in self._used)

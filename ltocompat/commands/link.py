@@ -16,8 +16,7 @@ from ltocompat.model.errors import Missing, UnreadableInput, UsageError
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.link_options import Disagreement, disagreements
 from ltocompat.model.location import Location, refuse_address
-from ltocompat.scan.walk import ScanSettings
-from ltocompat.targets.linkers import Linker, Machine, Tool, find, installed, obtain
+from ltocompat.targets.linkers import Cache, Linker, Machine, Tool, find, obtain
 from ltocompat.targets.linkers.version_request import split
 from ltocompat.trial.cached_linker import compiles_relocatable, lost_kernels
 from ltocompat.trial.diagnosis import sharpened
@@ -104,14 +103,13 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         refuse_address(output, "output")
     linkers = _linkers(options.linkers, install_missing=options.install_linkers)
     target = SmArch.parse(options.arch) if options.arch else None
-    settings = options.settings
     places = [Location.parse(os.fspath(place)) for place in options.places]
     if options.each:
         if output is not None:
             raise UsageError("-o writes the result of one link; leave out --each or -o")
         if options.add_only and any(linker.tool is Tool.NVLINK for linker in linkers):
             raise UsageError("nvlink can only link; leave out --add-only, or name an nvJitLink")
-        yield from _each(options, places, linkers, target, settings)
+        yield from _each(options, places, linkers, target)
         return
     if target is None:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
@@ -119,7 +117,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         raise UsageError("-o writes the result of one linker; name only one linker")
     # Whole files and modules, or the images that were asked for.
     read = gather if options.where is None else functools.partial(gather_each, where=options.where)
-    gathered = [piece for place in places for piece in read(place, settings)]
+    gathered = [piece for place in places for piece in read(place, options.settings)]
     unread = [piece for piece in gathered if isinstance(piece, Skipped)]
     yield from unread
     inputs = of_single_link(piece for piece in gathered if isinstance(piece, LinkInput))
@@ -131,7 +129,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
     if not wanted:
         machine = Machine.here()
-        at_hand = [*installed(), *find(machine)]
+        at_hand = [*Cache.of().installed(), *find(machine)]
         if not at_hand:
             others = [f"; or add --linker nvlink={n.version}" for n in find(machine, Tool.NVLINK)]
             raise Missing("".join([NONE_AT_HAND, *others[-1:]]))
@@ -226,13 +224,10 @@ def why_empty(linker: Linker, target: SmArch, inputs: Sequence[LinkInput]) -> st
 
 
 def _each(
-    options: LinkOptions,
-    places: list[Location],
-    linkers: list[Linker],
-    target: SmArch | None,
-    settings: ScanSettings,
+    options: LinkOptions, places: list[Location], linkers: list[Linker], target: SmArch | None
 ) -> Iterator[Linked | Skipped]:
     """Every image with every linker, one linker after the other."""
+    settings = options.settings
     found = [piece for place in places for piece in gather_each(place, settings, options.where)]
     yield from (piece for piece in found if isinstance(piece, Skipped))
     pieces = [piece for piece in found if isinstance(piece, LinkInput)]

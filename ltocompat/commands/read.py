@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ltocompat.commands.advice import advising_trials
 from ltocompat.commands.check import Targets, resolve_targets
 from ltocompat.commands.matrix import linker_targets, matrices
-from ltocompat.commands.options import OnError, as_tuple
+from ltocompat.commands.options import OnError, answers, as_tuple
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.read_artifacts import (
     ArtifactReader,
@@ -30,7 +30,7 @@ from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.distribution import Distribution
 from ltocompat.model.errors import LtocompatError, UsageError
-from ltocompat.model.failure import Failure, Progress, reporter
+from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.location import Location
@@ -121,10 +121,8 @@ class Reading:
         """
         way = None if route is None else Route(route)
         for target in resolve_targets(as_tuple(targets)):
-            for result in target.results(self._kept.summary, way):
-                if isinstance(result, Failure):
-                    raise result.error or LtocompatError(result.message)
-                yield advising_trials(result)
+            found = answers(target.results(self._kept.summary, way), on_error=None)
+            yield from map(advising_trials, found)
         problems = self._kept.problems(self._kept.summary, beside) if floors else ()
         if problems:
             yield advising_trials(result_of(self.path, problems, self._kept.summary.origins))

@@ -142,9 +142,7 @@ class _Read:
     def __init__(self, path: str, options: RepairOptions, sources: Mapping[str, ByteView]) -> None:
         self._settings = replace(options.settings, sources=sources)
         reading = ScanOptions(self._settings, for_require=True, apart=True)
-        summary = next(iter(summaries([path], reading)))
-        if isinstance(summary, Failure):
-            raise summary.error or LtocompatError(summary.message)
+        summary = next(answers(summaries([path], reading), on_error=None))
         packages = Packages((path,), options.beside, options.limits, sources)
         shipped = packages.shipped(summary, packages.package_of(path))
         if shipped is None or shipped.package.kind is not Kind.WHEEL:

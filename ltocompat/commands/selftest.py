@@ -23,7 +23,7 @@ from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
 from ltocompat.model.generic import T
 from ltocompat.model.library_name import PATHFINDER
-from ltocompat.targets.linkers import Linker, Machine, installed, obtain, resolve
+from ltocompat.targets.linkers import Cache, Linker, Machine, obtain, resolve
 from ltocompat.targets.machine.library_search import picks
 from ltocompat.trial.compile_pool import Compiled, CompilerProcess
 from ltocompat.trial.link_pool import Pool
@@ -93,6 +93,9 @@ def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool
 
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
 _NO_GPU = SmArch(80)
+
+_Linking = tuple[Linker, Pool]
+"""A linker and its process."""
 
 _KERNEL = "selftest"
 _THREADS = 128
@@ -212,13 +215,13 @@ def _nvrtc(compiler: CompilerProcess) -> str:
     return f"{compiler.nvrtc.release}, {compiler.nvrtc.library}"
 
 
-def _nvjitlink(linking: tuple[Linker, Pool]) -> str:
+def _nvjitlink(linking: _Linking) -> str:
     linker, _ = linking
     return f"{linker.version}, {linker.path} ({linker.found_via})"
 
 
 @contextmanager
-def _linking(options: SelfTestOptions) -> Iterator[tuple[Linker, Pool]]:
+def _linking(options: SelfTestOptions) -> Iterator[_Linking]:
     wanted, install = options.nvjitlink, options.install_linkers
     linker = obtain(wanted, install_missing=install) if wanted else _of_programs()
     with Pool(linker.path, workers=1) as pool:
@@ -234,7 +237,7 @@ def _of_programs() -> Linker:
     for pick in picks(Machine.here(), {}):
         if (pick.library, pick.way) == ("nvJitLink", PATHFINDER) and pick.real:
             return resolve(pick.real)
-    if for_trials := installed():
+    if for_trials := Cache.of().installed():
         return for_trials[-1]
     raise Missing(NONE_AT_HAND)
 
@@ -262,11 +265,7 @@ def _compile(
 
 
 def _link(
-    linking: tuple[Linker, Pool],
-    target: SmArch,
-    way: _Way,
-    inputs: list[TrialInput],
-    compiler: Release,
+    linking: _Linking, target: SmArch, way: _Way, inputs: list[TrialInput], compiler: Release
 ) -> Generator[SelfTestStep, None, bytes | None]:
     """Link both units; return the output, None if there is none."""
     linker, pool = linking

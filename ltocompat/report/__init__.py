@@ -140,13 +140,16 @@ class ListReport(Report[R], frozen=True):
 
 
 def rows_document(
-    verb: str, counts: Callable[[Any], Mapping[str, int]] = lambda _: {}
+    verb: str,
+    counts: Callable[[Any], Mapping[str, int]] = lambda _: {},
+    told: Callable[[Any], Mapping[str, object]] = lambda _: {},
 ) -> Callable[[Iterable[Any], Options], Iterator[str]]:
     """Make the document of a verb whose answer has one row per record, and a summary.
 
     Args:
         verb: the module of its records, whose document begins with the rows.
         counts: returns the numbers that a record adds to the summary.
+        told: returns the members of a row that its record does not have.
     """
 
     def document(records: Iterable[Any], _: Options) -> Iterator[str]:
@@ -160,7 +163,7 @@ def rows_document(
         rows = Rows(whole, array)
         for record in rows.answers(records):
             totals.update(counts(record))
-            yield from rows.row(project(row, record))
+            yield from rows.row(project(row, record, **told(record)))
         numbers = {name: totals[name] for name in v1.Summary.__struct_fields__ if name != "errors"}
         yield from rows.end(whole((), v1.Summary(**numbers, errors=rows.errors)))
 

@@ -23,7 +23,7 @@ from ltocompat.model.failure import UnconfinedTrial
 from ltocompat.model.limits import MIB
 from ltocompat.trial import protocol
 from ltocompat.trial.protocol import FrameReader, Message, Report
-from ltocompat.trial.trial_run import TrialRun
+from ltocompat.trial.trial_run import TrialRun, Watch
 from ltocompat.trial.values import LANDLOCK, SECCOMP, TrialAnswer, TrialLimits
 
 if TYPE_CHECKING:
@@ -176,12 +176,8 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         for slot in self._slots:
             slot.end()
 
-    def run(
-        self, requests: Iterable[RequestT], watch: Callable[[int], None] | None = None
-    ) -> Iterator[AnswerT]:
+    def run(self, requests: Iterable[RequestT], watch: Watch | None = None) -> Iterator[AnswerT]:
         """Yield the answers to requests, in their order; requests are taken some way ahead.
-
-        ``watch`` is called twice a second or more, with the bytes of answered requests.
 
         A failure is tried again in a process that never served a request (except requests of its
         batch, if these surely don't affect it), and reported after both answers. A library that
@@ -389,7 +385,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
 
     _pool: ChildPool[RequestT, AnswerT]
     _slots: list[_Slot[RequestT, AnswerT]]
-    _watch: Callable[[int], None] | None
+    _watch: Watch | None
     _done: int = 0
     _open: deque[_Task[RequestT, AnswerT]] = field(default_factory=deque)
     _queue: deque[_Task[RequestT, AnswerT]] = field(default_factory=deque)

@@ -11,8 +11,6 @@ from ltocompat.trial.protocol import Message
 from ltocompat.trial.sandbox import Calls, Files
 from ltocompat.trial.serving import Reply
 
-_GETTERS = {"ptx": "PTX", "ltoir": "LTOIR"}
-
 
 class CompileServer(serving.Server):
     """The server that makes NVRTC's calls for each request: one translation unit."""
@@ -50,7 +48,7 @@ class CompileServer(serving.Server):
         log = self._filled("ProgramLog", program)[1]
         output = b""
         if not int(code):
-            code, output = self._filled(_GETTERS[table["want"]], program)
+            code, output = self._filled(table["want"].upper(), program)
         calls.nvrtcDestroyProgram(program)
         return self._reply(code, log), output
 

@@ -12,6 +12,9 @@ from ltocompat.model.limits import Limits
 
 _SHARES = 4
 
+Watch = Callable[[int], None]
+"""Called with the bytes of answered requests, twice a second or more."""
+
 
 class TrialRun(Struct, eq=False):
     """The remaining CPU time of all trials of a run, and their progress callback.
@@ -33,7 +36,7 @@ class TrialRun(Struct, eq=False):
         """Return a run with these limits, which reports to ``progress``."""
         return cls(limits.trial_cpu_seconds, reporter(progress))
 
-    def watch(self, what: str, total: int) -> Callable[[int], None] | None:
+    def watch(self, what: str, total: int) -> Watch | None:
         """Return a callback for the tried bytes out of ``total``; None without ``progress``."""
         progress = self.progress
         return None if progress is None else lambda done: progress(what, done, total)

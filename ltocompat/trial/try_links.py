@@ -10,7 +10,7 @@ nvlink, which takes what needs a device link, does nothing but link: it is asked
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, suppress
 
 from msgspec import Struct, field
@@ -44,7 +44,7 @@ from ltocompat.trial.link_inputs import (
 )
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.module_trial import TryModules
-from ltocompat.trial.trial_run import TrialRun
+from ltocompat.trial.trial_run import TrialRun, Watch
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Request, TrialInput
 
 _ONE_LINK = "one link"
@@ -347,11 +347,7 @@ def _at_hand(tool: Tool, release: Release) -> Linker | None:
 
 
 def link_all(
-    pool: Pool,
-    link: SingleLink,
-    *,
-    keep_output: bool = False,
-    watch: Callable[[int], None] | None = None,
+    pool: Pool, link: SingleLink, *, keep_output: bool = False, watch: Watch | None = None
 ) -> Answer:
     """Link all inputs at once; a missing kernel in the output makes the answer ``lost``.
 

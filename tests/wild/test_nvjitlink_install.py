@@ -11,7 +11,7 @@ import pytest
 
 from ltocompat.facts import linker_wheels
 from ltocompat.model.limits import Budget
-from ltocompat.targets.linkers import Cache, Machine, find, installed
+from ltocompat.targets.linkers import Cache, Machine, find
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installing import install_one
 from ltocompat.targets.linkers.version_request import choose
@@ -33,7 +33,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
 
 
 def test_what_was_installed_is_what_was_asked_for(cache: Cache) -> None:
-    first, last = installed(cache)
+    first, last = cache.installed()
     assert (first.version, last.version) == ("12.0.140", "13.5.37")
     sums = {
         row.version: row.member_sha256
@@ -53,7 +53,7 @@ def test_what_was_installed_is_what_was_asked_for(cache: Cache) -> None:
 
 
 def test_readelf_and_nm_agree(cache: Cache) -> None:
-    for linker in installed(cache):
+    for linker in cache.installed():
         soname = re.search(r"SONAME.*\[(.*)\]", output("readelf", "-d", linker.path))
         assert soname
         assert soname[1] == Path(linker.path).name
@@ -68,7 +68,7 @@ def test_readelf_and_nm_agree(cache: Cache) -> None:
 
 
 def test_without_its_banner_the_names_tell_the_minor(cache: Cache, tmp_path: Path) -> None:
-    for linker in installed(cache):
+    for linker in cache.installed():
         path = tmp_path / Path(linker.path).name
         data = Path(linker.path).read_bytes()
         path.write_bytes(data.replace(b"Cuda compilation tools", b"Some compilation tools"))

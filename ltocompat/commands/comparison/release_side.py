@@ -203,10 +203,9 @@ class Side:
             versions = (("NVVM IR", image.ltoir.nvvm_ir), ("container", image.ltoir.container))
             words = [f"{what} {version}" for what, version in versions if version]
             file.note("ltoir", kind, ", ".join(words), at)
-        if image.needs.ptx_isa:
-            file.note("isa", kind, f"PTX ISA {image.needs.ptx_isa}", at)
-        if image.needs.tile_ir:
-            file.note("isa", kind, f"Tile IR {image.needs.tile_ir}", at)
+        for what, version in (("PTX ISA", image.needs.ptx_isa), ("Tile IR", image.needs.tile_ir)):
+            if version:
+                file.note("isa", kind, f"{what} {version}", at)
         file.note("compression", kind, image.stored_as, at)
         file.stored[kind] += image.stored_size or 0
         if image.kind in KERNEL_KINDS:

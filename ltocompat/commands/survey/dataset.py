@@ -42,6 +42,7 @@ _COMMIT = "distributions"  # the table whose file makes a part count
 _WRITTEN_FIRST = tuple(name for name in TABLES if name != _COMMIT)
 _LASTING, _FAILED, _PASSING = _PREFIXES = ("part-", "failed-", "passing-")
 _SUFFIX = ".parquet"
+_MOST = 1_000  # distributions of a part
 _MOST_BYTES = 64 * MIB  # of rows of a part, as JSON
 _LONGEST = 30.0  # seconds that rows wait for others to be written with
 
@@ -174,7 +175,6 @@ class DatasetWriter:
         question: the question of this run.
         append: True if the question may differ from the question of the run before.
         retry_failed: forget all failures.
-        distributions: number of distributions in a part.
 
     Attributes:
         unlisted: projects and indexes that the run before could not list, for a permanent reason;
@@ -186,17 +186,10 @@ class DatasetWriter:
     """
 
     def __init__(
-        self,
-        folder: str,
-        question: Question,
-        *,
-        append: bool = False,
-        retry_failed: bool = False,
-        distributions: int = 1_000,
+        self, folder: str, question: Question, *, append: bool = False, retry_failed: bool = False
     ) -> None:
         see_installed("pyarrow")  # whoever lacks it is told before any work is done
         self._folder = Folder(folder)
-        self._most = distributions
         self._waiting: defaultdict[str, list[Surveyed]] = defaultdict(list)
         self._size = 0
         self._adding = threading.RLock()
@@ -234,7 +227,7 @@ class DatasetWriter:
             waiting = self._waiting[_prefix(found)]
             waiting.append(found)
             self._size += len(json.encode(found))
-            if len(waiting) >= self._most or self._size >= _MOST_BYTES:
+            if len(waiting) >= _MOST or self._size >= _MOST_BYTES:
                 self.flush()
 
     def flush(self) -> None:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct, field
+from msgspec import field
 from msgspec.structs import replace
 
 from ltocompat.commands.advice import LOAD_OPTION, TRIAL_OPTION
@@ -47,27 +47,22 @@ AuditRecord = AuditScope | Audited | Required | Failure
 """Records of the command: the first is the scope of the others."""
 
 
-class Audit(Struct, frozen=True):
-    """All records of an audit.
+class Audit(AuditTally):
+    """All records of an audit, and its outcome.
 
     Attributes:
-        scope: the policy and baseline.
-        tally: the outcome.
         audits: the results.
     """
 
-    scope: AuditScope
-    tally: AuditTally
     audits: list[Audited] = field(default_factory=list)
 
     @classmethod
     def of(cls, records: Iterable[AuditRecord]) -> Audit:
         """All records of the command."""
         stream = iter(records)
-        scope = scope_of(stream)
-        audit = cls(scope, AuditTally(scope))
+        audit = cls(scope_of(stream))
         for record in stream:
-            audit.tally.take(record)
+            audit.take(record)
             if isinstance(record, Audited):
                 audit.audits.append(record)
         return audit
@@ -94,10 +89,10 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     """
     audit = Audit.of(records)
     policy = audit.scope.policy
-    if not options.quiet or audit.tally.outcome is not Outcome.PASSED:
+    if not options.quiet or audit.outcome is not Outcome.PASSED:
         yield from _headline(audit)
         results = map(_not_forgiven, audit.audits)
-        judged: list[FindingRecord] = [*policy.every_target, *results, *audit.tally.failures]
+        judged: list[FindingRecord] = [*policy.every_target, *results, *audit.failures]
         # An audit is read to its end before its first line, which is the outcome: its packages
         # can stand worst first.
         several = len({audited.result.distribution for audited in audit.audits}) > 1
@@ -107,7 +102,7 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     if not policy.given:
         yield Paragraph(_NO_POLICY)
     yield from _forgiven(audit)
-    old = audit.tally.unused
+    old = audit.unused
     if old and audit.audits:
         yield Items(
             "exceptions", tuple((f"{exception}: {_unused(exception, audit)}",) for exception in old)
@@ -138,7 +133,7 @@ _NO_POLICY = (
 
 def _headline(audit: Audit) -> Iterator[Block]:
     policy = audit.scope.policy
-    if audit.tally.outcome is Outcome.FAILED:
+    if audit.outcome is Outcome.FAILED:
         found = _grouped(audit, Standing.COUNTS)
         if found:
             shown = grouped_findings(_only(audit, Standing.COUNTS), join=True)
@@ -146,15 +141,15 @@ def _headline(audit: Audit) -> Iterator[Block]:
         else:
             text = f"audit failed: a verdict is {policy.fail_on} or worse; "
             yield Paragraph((text, *_held_to(policy)))
-    elif audit.tally.outcome is Outcome.UNDECIDED:
+    elif audit.outcome is Outcome.UNDECIDED:
         yield from _undecided(audit)
     else:
-        without = "there is no device code; " if audit.tally.empty else ""
+        without = "there is no device code; " if audit.empty else ""
         yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
 
 
 def _undecided(audit: Audit) -> Iterator[Block]:
-    policy, failures = audit.scope.policy, audit.tally.failures
+    policy, failures = audit.scope.policy, audit.failures
     found = _grouped(audit, Standing.UNDECIDED)
     trials = [group for group in found if group.finding.decided_by_trial]
     if failures:
@@ -166,7 +161,7 @@ def _undecided(audit: Audit) -> Iterator[Block]:
         verb = "needs" if len(trials) == 1 else "need"
         reason = f"{number} {verb} a trial link: " if trials else ""
         yield from _because(f"audit undecided: {reason}", trials or found, policy, len(found))
-    elif audit.tally.empty:
+    elif audit.empty:
         nothing = "audit checked nothing: there is no device code; if that is right, "
         adding = _adding(policy, "--allow-empty", 'no-device-code = "pass"')
         yield Paragraph((nothing, *adding, "; ", *_held_to(policy)))

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.extract import Extracted
 from ltocompat.model.image import Skipped
-from ltocompat.model.projection import project
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report, answers
+from ltocompat.report import Failure, Options, Report, answers, rows_document
 from ltocompat.report.document import Block, Code, Entry, Paragraph
 from ltocompat.report.text import truncate
 
@@ -29,18 +28,12 @@ def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iter
     yield Paragraph((f"{count(written, 'file')} written{tail_}",))
 
 
-def _document(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iterator[str]:
-    # Imported here: a table needs no JSON.
-    from ltocompat.model.records_v1 import extract as v1
-    from ltocompat.report.formats.jsonstream import Rows
-
-    rows = Rows(v1.Extract, "entries")
-    counts = {True: 0, False: 0}
-    for record in rows.answers(records):  # both share one list, as they came
-        written = not isinstance(record, Skipped)
-        counts[written] += 1
-        yield from rows.row(project(v1.Entry, record, written=written))
-    yield from rows.end(v1.Extract((), v1.Summary(counts[True], counts[False], rows.errors)))
+def _counts(record: Extracted | Skipped) -> dict[str, int]:
+    return {"skipped" if isinstance(record, Skipped) else "written": 1}
 
 
-REPORT: Report[Extracted | Skipped] = Report(blocks, _document)
+def _told(record: Extracted | Skipped) -> dict[str, bool]:
+    return {"written": not isinstance(record, Skipped)}
+
+
+REPORT: Report[Extracted | Skipped] = Report(blocks, rows_document("extract", _counts, _told))

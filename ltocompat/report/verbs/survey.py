@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from ltocompat.commands.survey.answer_values import SurveyReport
 from ltocompat.commands.survey.run import Tally
+from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable, answers
 from ltocompat.report.text import binary_size, escape
 
 _WIDTH = 80
-_VERDICTS = ("fail", "unknown", "undocumented", "jit", "ok")
 
 
 def write(records: Iterable[Tally | Failure], stream: Writable) -> None:
@@ -29,9 +29,8 @@ def _lines(tally: Tally) -> Iterator[str]:
     if tally.unlisted:
         yield f"{count(tally.unlisted, 'project')} could not be listed; the table errors says why"
     if tally.worst:
-        worst = ", ".join(
-            f"{tally.worst[verdict]:,} {verdict}" for verdict in _VERDICTS if tally.worst[verdict]
-        )
+        numbers = ((tally.worst[str(verdict)], verdict) for verdict in reversed(Verdict))
+        worst = ", ".join(f"{number:,} {verdict}" for number, verdict in numbers if number)
         yield f"worst verdicts: {worst}"
     if tally.fetched:
         yield f"fetched {binary_size(tally.fetched)} of {binary_size(tally.size)}"

@@ -17,11 +17,6 @@ from ltocompat.targets.linkers.searching import resolve as resolve
 from ltocompat.targets.linkers.version_request import choose
 
 
-def installed(cache: Cache | None = None) -> tuple[Linker, ...]:
-    """Return the linkers in a trial cache, oldest first; ``cache`` None: the user's own."""
-    return (cache or Cache.of()).installed()
-
-
 def obtain(wanted: str, *, install_missing: bool, tool: Tool = Tool.NVJITLINK) -> Linker:
     """Return the linker to run here; install it for trials if that is wanted and needed.
 

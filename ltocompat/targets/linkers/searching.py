@@ -94,19 +94,12 @@ def find(machine: Machine, tool: Tool = Tool.NVJITLINK) -> tuple[Linker, ...]:
     return tuple(sorted(found, key=lambda linker: (linker.numbers, linker.path)))
 
 
-def resolve(
-    wanted: str,
-    *,
-    cache: Cache | None = None,
-    machine: Machine | None = None,
-    tool: Tool = Tool.NVJITLINK,
-) -> Linker:
+def resolve(wanted: str, *, cache: Cache | None = None, tool: Tool = Tool.NVJITLINK) -> Linker:
     """Return the linker to run here: from the trial cache, else any copy on the machine.
 
     Args:
         wanted: ``12.4`` (the newest available patch level), ``12.4.127``, or a path.
         cache: the cache of trial copies; None for the user's own.
-        machine: the machine for other copies; None for this one.
         tool: the kind of linker.
 
     Raises:
@@ -117,7 +110,7 @@ def resolve(
     if not is_version(wanted):
         return _at(wanted, ours)
     here = _MACHINES.get(platform.machine().lower())
-    for candidates in (ours.installed, lambda: find(machine or Machine.here(), tool)):
+    for candidates in (ours.installed, lambda: find(Machine.here(), tool)):
         fitting = [
             candidate
             for candidate in candidates()

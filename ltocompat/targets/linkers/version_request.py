@@ -75,25 +75,20 @@ def matches(text: str, version: str) -> bool:
 
 
 def choose(
-    text: str,
-    *,
-    allow_unknown: bool,
-    platform: str | None = None,
-    tool: Tool = Tool.NVJITLINK,
+    text: str, *, allow_unknown: bool, tool: Tool = Tool.NVJITLINK
 ) -> tuple[VersionRequest, ...]:
-    """Return the requested versions; for a minor, the newest known patch level.
+    """Return the requested versions for this platform; for a minor, the newest known patch level.
 
     Args:
         text: ``12.4``, ``12.4.127``, or ``all`` for one of each minor.
         allow_unknown: True to also accept a version that is not in our tables.
-        platform: Python's name of the platform, ``linux-x86_64``; None for this one.
         tool: the kind of linker.
 
     Raises:
         UsageError: it is not a version, or one that is not in our tables.
         Missing: NVIDIA publishes no such linker for the platform, or not this version.
     """
-    here = platform or sysconfig.get_platform()
+    here = sysconfig.get_platform()
     wheels = [wheel for wheel in linker_wheels(tool) if wheel.platform == here]
     if not wheels:
         systems = "Linux or Windows" if tool is Tool.NVJITLINK else "Linux"

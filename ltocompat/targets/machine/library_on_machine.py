@@ -12,6 +12,7 @@ import struct
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.facts import SITES
@@ -99,15 +100,16 @@ def look_at(machine: Machine, environment: Environment, path: str, host: HostBin
         host: the requirements in its headers.
     """
     asking = replace(host, nvjitlink_imports=_ordered(machine, path, host))
-    loader, resolved = _load(machine, environment, path)
+    look = _Look(machine, environment, path, asking)
+    loader, resolved = look.load()
     found = _nvjitlink(loader, resolved, asking)
-    linker = _copy(machine, environment, found.real, found.found_by) if found else None
+    linker = look.copy(found.real, found.found_by) if found else None
     return Library(
         path=path,
         host=asking,
         resolved=resolved,
         nvjitlink=linker,
-        declared=_declared(machine, environment, path, asking, found) if linker else None,
+        declared=look.declared(found) if linker else None,
         environment=environment,
     )
 
@@ -121,19 +123,60 @@ def _ordered(machine: Machine, path: str, host: HostBinary) -> tuple[str, ...]:
     return names
 
 
-def _load(
-    machine: Machine, environment: Environment, path: str
-) -> tuple[Loader, tuple[Resolved, ...]]:
-    """The process after the load, and what the file brought into it."""
-    try:
-        file = read_object(machine, machine.real(path))
-    except LtocompatError as error:
-        return Loader(machine), (Resolved(path, problem=f"{path}: {error}"),)
-    if file.program:
-        loader = Loader(machine, path)
-        return loader, tuple(loader.history)
-    loader = Loader(machine, environment.python, file.machine)
-    return loader, loader.load(path)
+class _Look(Struct, frozen=True):
+    """A look at one file of a machine.
+
+    Attributes:
+        machine: the machine with the file.
+        environment: the machine's facts.
+        path: the file.
+        host: the requirements in its headers.
+    """
+
+    machine: Machine
+    environment: Environment
+    path: str
+    host: HostBinary
+
+    def load(self) -> tuple[Loader, tuple[Resolved, ...]]:
+        """Return the process after the load, and what the file brought into it."""
+        machine, path = self.machine, self.path
+        try:
+            file = read_object(machine, machine.real(path))
+        except LtocompatError as error:
+            return Loader(machine), (Resolved(path, problem=f"{path}: {error}"),)
+        if file.program:
+            loader = Loader(machine, path)
+            return loader, tuple(loader.history)
+        loader = Loader(machine, self.environment.python, file.machine)
+        return loader, loader.load(path)
+
+    def copy(self, path: str | None, via: str) -> Linker | None:
+        """Return the copy at a path; None if none is there, or its bytes don't tell a version."""
+        if path is None:
+            return None
+        for nvjitlink in self.environment.nvjitlinks:
+            if nvjitlink.path == path:
+                return replace(nvjitlink, found_via=via)
+        with suppress(LtocompatError):
+            return read_linker(self.machine, path, via)
+        return None
+
+    def declared(self, found: Resolved | None) -> Linker | None:
+        """Resolve it without the variables of the loader, or from the file's own packages."""
+        if found is None or found.loaded is None:
+            return None
+        variables = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+        machine = self.machine
+        clean = {name: text for name, text in machine.environ.items() if name not in variables}
+        loader, resolved = replace(self, machine=replace(machine, environ=clean)).load()
+        meant = _nvjitlink(loader, resolved, self.host)
+        if meant is not None and meant.loaded is not None and meant.rule not in _BY_CHANCE:
+            other = self.copy(meant.real, meant.found_by)
+        else:
+            beside = _in_packages(machine, self.path, found.loaded.name)
+            other = self.copy(beside, "its own packages")
+        return None if other is None or other.path == found.real else other
 
 
 def _nvjitlink(loader: Loader, resolved: tuple[Resolved, ...], host: HostBinary) -> Resolved | None:
@@ -158,40 +201,6 @@ def _first_answer(loader: Loader, resolved: Resolved) -> Resolved:
         return resolved
     same = (other for other in loader.history if other.real == resolved.real)
     return next((other for other in same if other.rule != resolved.rule), resolved)
-
-
-def _copy(machine: Machine, environment: Environment, path: str | None, via: str) -> Linker | None:
-    """The copy at a path; None if there is none, or its bytes don't tell a version."""
-    if path is None:
-        return None
-    for nvjitlink in environment.nvjitlinks:
-        if nvjitlink.path == path:
-            return replace(nvjitlink, found_via=via)
-    with suppress(LtocompatError):
-        return read_linker(machine, path, via)
-    return None
-
-
-def _declared(
-    machine: Machine,
-    environment: Environment,
-    path: str,
-    host: HostBinary,
-    found: Resolved | None,
-) -> Linker | None:
-    """Resolve the library without the variables of the loader, or from the file's own packages."""
-    if found is None or found.loaded is None:
-        return None
-    variables = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-    clean = {name: text for name, text in machine.environ.items() if name not in variables}
-    loader, resolved = _load(replace(machine, environ=clean), environment, path)
-    meant = _nvjitlink(loader, resolved, host)
-    if meant is not None and meant.loaded is not None and meant.rule not in _BY_CHANCE:
-        other = _copy(machine, environment, meant.real, meant.found_by)
-    else:
-        beside = _in_packages(machine, path, found.loaded.name)
-        other = _copy(machine, environment, beside, "its own packages")
-    return None if other is None or other.path == found.real else other
 
 
 def _in_packages(machine: Machine, path: str, soname: str) -> str | None:
