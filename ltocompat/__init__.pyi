@@ -234,6 +234,7 @@ def link(
 ) -> Iterator[Linked | Disagreement | Skipped]: ...
 def matrix(
     *paths: Source,
+    python: str | None = None,
     trial_link: bool = False,
     install_linkers: bool = False,
     targets: TargetLike | Sequence[TargetLike] = ...,
@@ -253,6 +254,7 @@ def repair(
 ) -> Iterator[Repaired]: ...
 def require(
     *paths: Source,
+    python: str | None = None,
     trial_link: bool = False,
     install_linkers: bool = False,
     together: bool = False,

@@ -15,6 +15,7 @@ import ltocompat
 from ltocompat.cli import run, verb_command
 from ltocompat.commands.this_machine import ThisMachine
 from ltocompat.model.environment import Environment
+from ltocompat.model.errors import UsageError
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.python_environment import Installation
@@ -130,7 +131,7 @@ def test_no_path_means_the_packages_of_the_environment(
     capture_result = capsys.readouterr()
     paths = [result["path"] for result in valid_json(capture_result.out)["results"]]
     assert paths[:2] == ["this-machine", str(site / "kernels.fatbin")]
-    assert f"checking the packages of {tmp_path} (VIRTUAL_ENV)" in capture_result.err
+    assert f"reading the packages of {tmp_path} (VIRTUAL_ENV)" in capture_result.err
 
 
 def test_no_path_means_the_packages_of_the_environment_on_a_named_target_too(
@@ -142,7 +143,42 @@ def test_no_path_means_the_packages_of_the_environment_on_a_named_target_too(
     found = capsys.readouterr()
     (result,) = valid_json(found.out)["results"]
     assert (result["path"], result["gpu"]) == (str(tmp_path / "kernels.fatbin"), "h100")
-    assert f"checking the packages of {tmp_path} (VIRTUAL_ENV)" in found.err
+    assert f"reading the packages of {tmp_path} (VIRTUAL_ENV)" in found.err
+
+
+@pytest.mark.parametrize("spelling", ["VIRTUAL_ENV", "--python", "path"])
+@pytest.mark.parametrize("verb", ["require", "matrix", "matrix --deploy-target R580"])
+def test_require_and_matrix_read_an_environment_as_check_does(
+    verb: str, spelling: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (site / "kernels.fatbin").write_bytes(Path(SASS).read_bytes())
+    (tmp_path / "pyvenv.cfg").touch()
+    words = {"--python": ["--python", str(tmp_path)], "path": [str(tmp_path)]}
+    if spelling == "VIRTUAL_ENV":
+        monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
+    assert run([*verb.split(), *words.get(spelling, [])]) == 0
+    found = capsys.readouterr()
+    assert "kernels.fatbin" in found.out
+    assert f"reading the packages of {tmp_path} " in found.err
+    function = ltocompat.require if verb == "require" else ltocompat.matrix
+    (answer, *_) = function(python=str(tmp_path))
+    assert answer.path == str(site / "kernels.fatbin")
+    with pytest.raises(UsageError, match="no path is named"):
+        function(*[])
+
+
+@pytest.mark.parametrize("verb", ["check --deploy-target R580", "matrix", "require"])
+def test_a_lock_file_is_told_to_be_a_target(verb: str, capsys: Captured) -> None:
+    for lock in ("toolkit/uv.lock", "by_system/poetry.lock", "pip_freeze.txt"):
+        path = str(Path(__file__).parent / "data" / "locks" / lock)
+        assert run([*verb.split(), path]) == 3
+        told = " ".join(capsys.readouterr().err.split())
+        assert "is a lock file, which has no code: name the wheels" in told
+        assert f"add --deploy-target lock={path}" in told
+    run([*verb.split(), str(FOLDER / "README.md")])
+    assert "lock file" not in capsys.readouterr().err
 
 
 def test_what_is_no_target_is_named(capsys: Captured) -> None:
@@ -182,7 +218,8 @@ def test_a_bare_deploy_target_is_this_machine(
         ([BROKEN], 3),
         (["gone.so", LTOIR], 3),
         ([LTOIR + "@0x123"], 2),
-        ([], 2),
+        (["--python", "nowhere"], 2),
+        (["--python", str(FOLDER)], 2),
     ],
 )
 @pytest.mark.parametrize("verb", ["require", "matrix"])

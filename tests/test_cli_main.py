@@ -474,7 +474,7 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("env --python x", "--python is an option of check, explain."),
+        ("env --python x", "--python is an option of check, require, matrix, explain."),
         ("check x --require-archs 8.0", "--require-archs is an option of audit."),
         ("check x --driver 550", "--deploy-target driver=... is an option of check, audit, "),
     ],

@@ -118,6 +118,19 @@ def test_a_gate_of_architectures_alone_says_how_to_see_what_the_metadata_lack(
     assert "NJL-06" in capsys.readouterr().out
 
 
+def test_the_lines_of_several_packages_allow_no_more_than_the_metadata_of_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    paths = []
+    for folder, requires in zip(folders, ("nvidia-nvjitlink>=13.6", "numpy>=2"), strict=True):
+        folder.mkdir()
+        paths.append(str(wheel(folder, CODE, [requires])))
+    assert run(["require", *paths, "--for", "pip"]) == 0
+    found = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("#")]
+    assert found == ["nvidia-nvjitlink>=13.6,<14"]
+
+
 @pytest.mark.parametrize(("name", "windows"), [("saxpy.dll", True), ("libsaxpy.so", False)])
 def test_a_library_for_windows_asks_for_no_container_and_says_whose_drivers_it_names(
     name: str, windows: bool

@@ -35,6 +35,7 @@ def check(*, options: CheckOptions, shown: Shown, typed: Typed, form: FindingFor
     """
     least = typed.verdict()
     from ltocompat.commands import check as command
+    from ltocompat.commands.environment_files import of_environment
     from ltocompat.model.errors import UsageError
     from ltocompat.model.verdict import Verdict
     from ltocompat.report.verbs.check import CHANGES, REPORT
@@ -44,7 +45,7 @@ def check(*, options: CheckOptions, shown: Shown, typed: Typed, form: FindingFor
 
     status = CheckStatus(least or Verdict.FAIL, allow_empty=options.allow_empty)
     named = map(str, options.paths)
-    options = command.of_environment(options)
+    options = of_environment(options)
     packages = not options.paths
     view = replace(shown.view(), together=options.together, packages=packages, environment=packages)
     writing = in_format(form, CHANGES if typed.changes else REPORT, view, named)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.advice import advising_trials, told_trials
 from ltocompat.commands.deployment_target import DeploymentTarget, TargetLike
+from ltocompat.commands.environment_files import files_of, lock_notes, of_environment
 from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.options import CheckOptions, OnError, answers, public
 from ltocompat.commands.package_problems import Packages
@@ -26,7 +27,6 @@ from ltocompat.model.failure import Failure, Note
 from ltocompat.model.target import THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Loss, Result, Route
-from ltocompat.model.words import count
 from ltocompat.packages.reading import owner
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.scan.sources import Source, opened_sources
@@ -34,7 +34,6 @@ from ltocompat.scan.sources import Source, opened_sources
 if TYPE_CHECKING:
     from ltocompat.commands.this_machine import ThisMachine
     from ltocompat.commands.trials import Trials
-    from ltocompat.targets.machine.python_environment import Installation
 
 
 Paths = Source | Sequence[Source]
@@ -107,18 +106,6 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Lo
     return with_losses(results)
 
 
-def of_environment(options: CheckOptions) -> CheckOptions:
-    """Return the options with ``python`` instead of the path, if that is a folder of packages."""
-    if len(options.paths) == 1 and options.python is None and not options.together:
-        (path,) = options.paths
-        if isinstance(path, str | os.PathLike) and os.path.isdir(path):
-            from ltocompat.files.archives.folder import sites_of
-
-            folder = os.fspath(path)
-            return replace(options, paths=(), python=folder) if sites_of(folder) else options
-    return options
-
-
 def _results(
     options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
 ) -> Iterator[Target | Result | Failure | Note]:
@@ -126,10 +113,9 @@ def _results(
     installation = next((target.installation for target in targets if target.installation), None)
     paths: Sequence[Source] = options.paths
     if not paths:
-        paths, others = _installed_files(installation)
-        kinds = "device code of tests and NVIDIA's device runtime"
-        left_out = f"; {count(others, 'file')} left out: nobody runs {kinds}" if others else ""
-        yield Note(f"checking the packages of {installation}{left_out}")
+        paths, note = files_of(installation)
+        yield note
+    yield from lock_notes(options.paths, options.limits)
     plain = tuple(target.target for target in targets)
     yield from plain
     # On this machine the installed libraries are known: what metadata would admit doesn't matter.
@@ -306,21 +292,3 @@ def _trials(
             )
         trials.ask_driver(here)
     return trials
-
-
-def _installed_files(installation: Installation | None) -> tuple[tuple[str, ...], int]:
-    """The files there that can hold device code, and how many more nobody runs.
-
-    Raises:
-        UsageError: neither is a target this machine, nor is an environment named.
-    """
-    if installation is None:
-        raise UsageError(
-            "there is nothing to check; name a file, a folder or a package, or an environment with "
-            "--python"
-        )
-    from ltocompat.targets.machine.python_environment import binary_files, decides_nothing
-
-    files = list(binary_files(installation))
-    kept = tuple(file for file in files if not decides_nothing(file, installation))
-    return kept, len(files) - len(kept)

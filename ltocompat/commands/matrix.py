@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from ltocompat import facts
 from ltocompat.commands import check
 from ltocompat.commands.advice import advising_trials
+from ltocompat.commands.environment_files import with_files
 from ltocompat.commands.options import CheckOptions, MatrixOptions, OnError, answers, public
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.this_machine import MACHINE
@@ -38,6 +39,7 @@ def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterat
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
+        python: without paths, the interpreter whose environment is read, or its folder.
         targets: show one matrix instead, with a row for each artifact and a column for each of
             these deploy targets.
         trial_link: try every nvJitLink.
@@ -55,7 +57,7 @@ def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterat
     return (each for each in answers(run(options), on_error) if isinstance(each, Matrix))
 
 
-def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
+def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure | Note]:
     """Yield the matrices; an unreadable path is a ``Failure`` among them.
 
     For deploy targets, yield the records of ``check``, then one matrix.
@@ -66,11 +68,13 @@ def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure]:
     if options.targets:
         yield from _by_target(check.run(CheckOptions(**asdict(options))))
         return
+    options, named, notes = with_files(options)
+    yield from notes
     linkers, engine = linker_targets(), Engine()
     with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         if options.trial_link:
             trials.ask_linkers(linkers)
-        for summary in summaries_of(options, sources, tries=trials.tries):
+        for summary in summaries_of(options, sources, tries=trials.tries, named=named):
             if isinstance(summary, Failure):
                 yield summary
                 continue
@@ -111,7 +115,7 @@ def matrices(
 
 def _by_target(
     records: Iterable[Target | Result | Failure | Note | Loss],
-) -> Iterator[Target | Result | Matrix | Failure]:
+) -> Iterator[Target | Result | Matrix | Failure | Note]:
     """The records of ``check``, then a matrix of them: in each cell the worst result.
 
     What a package or a machine has wrong, whatever else there is, holds in each of its cells.
@@ -119,7 +123,7 @@ def _by_target(
     targets: list[str] = []
     found: dict[str, list[Result]] = {MACHINE: []}
     for record in records:
-        if isinstance(record, Note | Loss):
+        if isinstance(record, Loss):
             continue
         yield record
         if isinstance(record, Target):

@@ -133,7 +133,8 @@ def public(
                 raise TypeError(f"{function.__name__}() {error}") from None
             values = {name: given.pop(name) for name in kinds if name in given}
             values |= {n: as_tuple(values[n]) for n in values if several(fields[n][0])}
-            if "paths" in bound and not values["paths"]:  # a pattern that matches nothing
+            environment = "paths" not in bound and values.get("python") is not None
+            if values.get("paths") == () and not environment:  # a pattern that matches nothing
                 named(())
             return function(options(**values), **given)
 
@@ -346,10 +347,14 @@ class SummaryOptions(ReadOptions, frozen=True):
     """Options of an answer that names no deploy target, such as ``matrix``.
 
     Attributes:
+        paths: Files, folders, packages, places in files (libx.a::m.o@0x40) or - for standard input.
+            Default: all packages of the environment (--python, else the active one).
+        python: Read the environment of this interpreter.
         trial_link: Also try real linkers; this needs no GPU and no driver.
     """
 
-    paths: Paths
+    paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()
+    python: Annotated[str | None, Option(metavar="PYTHON")] = None
     trial_link: Annotated[bool, Option(env=True)] = False
     install_linkers: InstallLinkers = False
     platform: Platform = None

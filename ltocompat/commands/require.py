@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from ltocompat.commands.environment_files import with_files
 from ltocompat.commands.floor_setters import (
     Library,
     libraries_of,
@@ -32,6 +33,7 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
+        python: without paths, the interpreter whose environment is read, or its folder.
         trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
         install_linkers: install missing nvJitLinks that a trial needs.
         limits: bounds for reading one file.
@@ -70,18 +72,18 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
 
 def _of_lock(path: str, options: RequireOptions) -> Sequence[Library | Note]:
     """The code of what a lock pins, as a survey has it; nothing of another file."""
+    if options.survey is None or not options.why:
+        return ()
     try:
         system = _system(options, (read_regular(path, options.limits.tables_bytes).decode(),))
         pinned = packages_at(path, options.limits, system)
     except (LtocompatError, OSError, ValueError):
         return ()
-    folder = options.survey if options.why else None
-    found = surveyed(pinned, folder, system) if folder else []
+    found = surveyed(pinned, options.survey, system)
     if len(found) == len(pinned):
         return found
-    told = f" (the survey has {len(found)} of its {len(pinned)} releases)" if found else ""
-    wheels = "name the wheels that it pins, or an environment installed from it"
-    return (*found, Note(f"{path} is a lock file, which has no code{told}: {wheels}"))
+    told = f"the survey has {len(found)} of its {len(pinned)} releases"
+    return (*found, Note(f"{path} is a lock file, which has no code; {told}"))
 
 
 _ARM = re.compile(r"aarch64|(?<![a-z])arm64", re.IGNORECASE)
@@ -108,15 +110,16 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
     Raises:
         Missing: an nvJitLink that a trial needs is missing.
     """
+    options, named, notes = with_files(options, locks=not (options.why and options.survey))
+    yield from notes
     with Trials(options) as trials, opened_sources(options.paths, options.limits) as sources:
         narrower = trials.narrower() if options.trial_link else None
         parts: list[ArtifactSummary] = []
         libraries: list[Library] = []
         locked: list[Library] = []
         apart = options.why and not options.together
-        for summary in summaries_of(
-            options, sources, narrower=narrower, single_link=options.together, apart=apart
-        ):
+        how = {"single_link": options.together, "apart": apart, "named": named}
+        for summary in summaries_of(options, sources, narrower=narrower, **how):
             if isinstance(summary, Failure):
                 yield summary
             elif options.together:

@@ -8,6 +8,7 @@ from itertools import chain, count, islice
 from ltocompat.commands.options import MatrixOptions
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import LtocompatError
+from ltocompat.model.failure import Note
 from ltocompat.model.location import Location
 from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.projection import project
@@ -161,7 +162,7 @@ def _document(records: Records, _: Options) -> Iterator[str]:
 
 def run_and_draw(
     options: MatrixOptions, *, svg: str
-) -> Iterator[Target | Result | Matrix | Failure]:
+) -> Iterator[Target | Result | Matrix | Failure | Note]:
     """Yield the records, then draw the matrices into the file ``svg``."""
     from ltocompat.commands import matrix
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 
 from ltocompat.model.generic import grouped
 from ltocompat.model.requirement import LinkerFloor, PasteLine, Required, Service
 from ltocompat.model.words import count
+from ltocompat.rules.engine.metadata_lines import joint_versions
 from ltocompat.rules.engine.paste_lines import conda_linker, machine_lines
 from ltocompat.rules.services import HOW, is_served, promised, verdict_of
 
@@ -97,4 +99,14 @@ def _lines(
         made += [PasteLine("pip", floor.wheel) for floor in floors]
         apart = " and ".join(map(conda_linker, floors))
         made.append(PasteLine("conda", "", f"{apart} exclude each other: no environment has both"))
-    yield from (line for line in made if line.where in lacking)
+    yield from (_tightened(line, every) for line in made if line.where in lacking)
+
+
+def _tightened(line: PasteLine, every: Sequence[PasteLine]) -> PasteLine:
+    """A line that allows no more than a line that the metadata of an artifact tighten."""
+    name, bound, _ = line.text.partition(">=")
+    alike = [each.text for each in every if each.text.startswith(f"{name}{bound}")]
+    if not bound or line.where == "container":
+        return line
+    versions = joint_versions(*(SpecifierSet(text.removeprefix(name)) for text in alike))
+    return replace(line, text=f"{name}{versions}") if versions else line
