@@ -52,7 +52,7 @@ def image(wheel: Path, line: str) -> bytes:
     [
         ("torch==2.0.1", "", "PKG-19", "starts on any driver"),
         ("vllm==0.2.7", of_base("12.1", 470, 525), "PKG-19", "runs with driver 525.60.13"),
-        ("nvidia-pytriton==0.5.14", of_base("9.0"), "PKG-16", "needs 525.60.13"),
+        ("nvidia-pytriton==0.5.14", of_base("9.0"), "PKG-16", "needs driver 525.60.13"),
         ("cupy-cuda12x==14.2.0", of_base("12.9", 535), "PKG-19", "runs with driver 525.60.13"),
         ("cupy-cuda13x==14.2.0", of_base("13.0", 535, 550), "", ""),
         (
@@ -63,8 +63,8 @@ def image(wheel: Path, line: str) -> bytes:
         ),
         ("ctranslate2==4.8.5", of_base("12.2", 470), "PKG-19", "runs with driver 525.60.13"),
         ("bitsandbytes==0.50.2", of_base("12.6", 535), "PKG-19", "runs with driver 450"),
-        ("spconv-cu120==2.3.6", of_base("11.8"), "PKG-16", "needs 525.60.13"),
-        ("warp-lang==1.19.0", of_base("12.4", 470, 535), "PKG-16", "needs 580.65.06"),
+        ("spconv-cu120==2.3.6", of_base("11.8"), "PKG-16", "needs driver 525.60.13"),
+        ("warp-lang==1.19.0", of_base("12.4", 470, 535), "PKG-16", "needs driver 580.65.06"),
     ],
 )
 def test_a_line_on_drivers_is_too_lax_too_strict_missing_or_right(
