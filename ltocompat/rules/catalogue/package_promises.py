@@ -270,7 +270,8 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
     if not image.package.declared:
         yield Problem(
             Verdict.OK,
-            f"{image.package.name} starts on any driver, but its code needs driver {floor}",
+            f"{image.package.name} starts on any driver, but its code runs with driver "
+            f"{floor} and newer",
             remedy=f"write ENV {line}, without NVIDIA_DISABLE_REQUIRE",
             subject="drivers",
         )
