@@ -14,6 +14,8 @@ from elf_writer import Part, elf
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from libraries_made import build, needs_gcc
+from package_writer import zip_of
+from report_values import written
 from samples import FOLDER
 
 import ltocompat
@@ -21,6 +23,8 @@ from ltocompat.cli import run
 from ltocompat.commands.audit import audit
 from ltocompat.commands.policy.gate import Audited
 from ltocompat.model.verdict import Verdict
+from ltocompat.report import Options
+from ltocompat.report.verbs.inspect import REPORT as INSPECTION
 from ltocompat.rules.engine.arch_parts import names_an_arch
 
 TARGET = "driver=580.65.06,gpu=a100"
@@ -114,6 +118,38 @@ def test_gpus_that_get_the_same_code_lose_the_same_kernels(kernels: list[tuple[i
         (required,) = ltocompat.require(path)
     lost = {each.number: (each.kernels, each.hardly) for each in required.services}
     assert lost[86] == lost[89] == lost[80]
+
+
+@needs_gcc
+@given(
+    libraries=st.lists(
+        st.lists(
+            st.sets(st.sampled_from((80, 90, 100)), min_size=1).map(sorted), min_size=1, max_size=3
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+    kernels=st.booleans(),
+)
+@example(libraries=[[[80, 90]], [[90]]], kernels=True)
+@settings(max_examples=16)
+def test_a_saved_inspection_loses_no_kernels(
+    libraries: list[list[list[int]]], *, kernels: bool
+) -> None:
+    """As of libcuvs 26.8.1, whose one library has nothing for the sm_87 that links serve."""
+    names = (b"saxpy", b"daxpy", b"caxpy")
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        members = []
+        for number, kernel_archs in enumerate(libraries):
+            code = dict(zip(names, map(tuple, kernel_archs), strict=False))
+            members.append((f"{number}.so", library(folder / f"{number}.so", code).read_bytes()))
+        path, file = folder / "x.zip", folder / "saved.json"
+        path.write_bytes(zip_of(*members))
+        records = ltocompat.inspect(path, kernels=kernels)
+        file.write_text(written("json", INSPECTION, records, Options(kernels=kernels)))
+        for old, new in ((file, path), (path, file)):
+            assert ltocompat.diff(old, new).changes == ()
 
 
 _PTX = ".version 8.7\n.target sm_{arch}\n.address_size 64\n.entry {name}() {{ {body} }}\n"

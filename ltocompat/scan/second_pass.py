@@ -42,7 +42,13 @@ def read_kernels(
         view: its bytes; None: open it again.
     """
     whole = {place for place in wanted if wanted[place]}
-    names = kernel_names(wanted, settings.limits, whole, settings.kept, view)
+    give_kernels(summaries, kernel_names(wanted, settings.limits, whole, settings.kept, view))
+
+
+def give_kernels(
+    summaries: Iterable[ArtifactSummary], names: Mapping[Location, ModuleKernels]
+) -> None:
+    """Store the kernels of modules, by their places, in their groups."""
     for group in chain.from_iterable(summary.groups for summary in summaries):
         if any(place in names for place in group.places):
             read = [names.get(place, _UNREAD) for place in group.places]
@@ -114,16 +120,24 @@ def _in_view(
     for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
         if isinstance(stored, StoredModule) and stored.place in left:
             left.remove(stored.place)
-            yield stored.place, _of_module(stored, every_image=stored.place in whole)
+            read = map(_kernels_of, stored.images)
+            yield stored.place, kernels_of_module(read, every_image=stored.place in whole)
         if not left:
             return
 
 
-def _of_module(stored: StoredModule, *, every_image: bool) -> ModuleKernels:
+def kernels_of_module(
+    images: Iterable[Sequence[str] | None], *, every_image: bool
+) -> ModuleKernels:
+    """Return the kernels of a module from those of its images, which are None if unreadable.
+
+    Args:
+        images: the kernels of each image.
+        every_image: True to read them all; False to stop at the first image with kernels.
+    """
     names: dict[str, str] = {}
     read: list[Sequence[str] | None] = []
-    for image in stored.images:
-        kernels = _kernels_of(image)
+    for kernels in images:
         read.append(kernels and [names.setdefault(name, name) for name in kernels])
         if names and not every_image:
             return ModuleKernels(tuple(names), all_read=False)

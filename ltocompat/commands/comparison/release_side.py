@@ -29,9 +29,8 @@ from ltocompat.model.location import Location
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.rules.engine.coverage import unevenly_served
 from ltocompat.rules.linker_imports import version_of
-from ltocompat.scan.second_pass import read_kernels
+from ltocompat.scan.second_pass import give_kernels, kernels_of_module
 from ltocompat.scan.summarize import SummaryBuilder
-from ltocompat.scan.walk import ScanSettings
 
 _MOST_FILES = 10_000
 _MOST_VALUES = 500
@@ -118,12 +117,12 @@ class Side:
         self.overflowed = False
         self.metadata: Metadata | None = None
         self._roots = roots
-        self._limits = limits
         self._names = names
         self._most_kernels = min(limits.symbols, _MOST_KERNELS)
         self._name_bytes = 0
         self._members = () if saved else Location.parse(path).members
         self._file_at_hand = SummaryBuilder(apart=False, members=self._members)
+        self._read: dict[Location, list[Sequence[str] | None]] = {}
         self._summaries: list[ArtifactSummary] = []
 
     def take(self, record: Record) -> None:
@@ -148,11 +147,13 @@ class Side:
     def _end(self, path: str) -> None:
         """A file ends; of one without code for GPUs or a host around it nothing is asked."""
         summary = self._file_at_hand.summary(path)
-        if self._names and not self.saved:
-            wanted = unevenly_served(summary, None)
-            read_kernels((summary,), wanted, ScanSettings(limits=self._limits))
+        if self._names:
+            wanted = unevenly_served(summary, None).items()
+            names = {p: kernels_of_module(self._read[p], every_image=every) for p, every in wanted}
+            give_kernels((summary,), names)
         if summary.groups or summary.hosts or summary.skipped_count:
             self._summaries.append(summary)
+        self._read = {}
         self._file_at_hand = SummaryBuilder(apart=False, members=self._members)
 
     @property
@@ -188,6 +189,10 @@ class Side:
     def _module(self, module: Module) -> None:
         self.modules += 1
         file = self._file(Location(module.place.path, module.place.members))
+        if self._names:
+            self._read[module.place] = [
+                image.kernels if image.kind in KERNEL_KINDS else None for image in module.images
+            ]
         for image in module.images:
             self.images += 1
             self._image(image, file)
@@ -251,12 +256,15 @@ class Side:
 
 
 def _known(group: ModuleGroup, kinds: set[ImageKind]) -> ModuleGroup:
-    """A group in which only images of these kinds tell whether they have kernels."""
+    """A group in which only images of these kinds tell of their kernels."""
     images = tuple(
         image if image.kind in kinds else replace(image, has_kernels=None)
         for image in group.signature.images
     )
-    return replace(group, signature=replace(group.signature, images=images))
+    signature = replace(group.signature, images=images)
+    named = kinds.issuperset(KERNEL_KINDS)
+    kernels, by_image = (group.kernels, group.by_image) if named else ([], [])
+    return replace(group, signature=signature, kernels=kernels, by_image=by_image)
 
 
 def _merged(groups: Iterable[ModuleGroup]) -> list[ModuleGroup]:
