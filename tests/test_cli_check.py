@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from machines import shared
+from packages_made import wheel
 from report_values import valid_json
 from samples import FOLDER
 
@@ -74,6 +76,18 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
     for path in (LTOIR, unread, "gone.so"):
         assert run(["check", path, *goal, "--allow-empty"]) == 3
         assert "--allow-empty" not in capsys.readouterr().err
+
+
+def test_a_problem_of_metadata_makes_no_pass_of_a_package_without_device_code(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    paths = {29: "$ORIGIN/../nvidia/cu13/lib"}  # DT_RUNPATH
+    members = {"x/libx.so": shared("libx.so", needed=["libcufft.so.12"], paths=paths)}
+    package = wheel(tmp_path, members, ["nvidia-cufft"])  # which may be one of CUDA 14
+    command = ["check", str(package), "--deploy-target", H100]
+    for options, code in (([], 3), (["--strict"], 1), (["--allow-empty"], 0)):
+        assert run([*command, *options]) == code
+        assert "undocumented[PKG-02]" in capsys.readouterr().out
 
 
 def test_a_saved_inspection_is_told_by_what_it_is(tmp_path: Path, capsys: Captured) -> None:

@@ -240,12 +240,14 @@ class CheckStatus(ExitStatus["Target | Result"]):
         self._fail_on = fail_on
         self._allow_empty = allow_empty
         self._worst = Verdict.NOT_FOR_GPU
+        self._modules = 0
 
     def observe(self, record: Target | Result) -> None:
         """Let a result count."""
         if not isinstance(record, Result) or record.forgiven == OTHER_VARIANT:
             return
         self._worst = worst((self._worst, record.counted))
+        self._modules += record.coverage.modules
         beside_ok = (finding for finding in record.findings if finding.verdict is Verdict.OK)
         if any(finding.counts_from(self._fail_on) for finding in beside_ok):
             self.raise_to(FINDINGS)
@@ -254,6 +256,8 @@ class CheckStatus(ExitStatus["Target | Result"]):
 
     def end(self) -> Iterator[Note]:
         """Count the outcome of all verdicts; unreadable places may have device code."""
+        if not self._modules and self._worst < min(self._fail_on, Verdict.UNKNOWN):
+            self._worst = Verdict.NOT_FOR_GPU  # problems of metadata are no check of device code
         found = outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)
         self.raise_to(_OF_OUTCOME[found])
         if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
