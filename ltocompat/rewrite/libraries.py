@@ -12,7 +12,7 @@ from typing import BinaryIO
 from msgspec.structs import replace
 
 from ltocompat.files.archives.folder import DIST_INFO
-from ltocompat.files.archives.tar import TarFormat
+from ltocompat.files.archives.tar import members
 from ltocompat.files.archives.unpacking import unpacked
 from ltocompat.files.byteview import ByteView, FileSource, chunks, digest_of
 from ltocompat.files.codec import Input
@@ -132,7 +132,7 @@ class Libraries:
     def _changes(self, tar: ByteView, place: Location) -> Iterator[tuple[int, Content]]:
         """Where members begin that become others, and their new contents."""
         lists = []
-        for member in TarFormat().members(tar, place, place, self._budget):
+        for member in members(tar, place, place, self._budget):
             if isinstance(member, Skipped):
                 if member.place == place:
                     raise UnreadableInput(f"{place} can't be read: {member.reason}")

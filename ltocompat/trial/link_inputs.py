@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
-from ltocompat.files.archives.archive import ArchiveFormat, self_contained
+from ltocompat.files.archives.archive import self_contained
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
+from ltocompat.files.first_bytes import is_ar
 from ltocompat.files.objects import read_host
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Malformed, UsageError
@@ -294,7 +295,7 @@ def _whole(view: ByteView, place: Location, limits: Limits) -> TrialInput | None
     """A file as a linker takes it whole, None when it takes its pieces."""
     if place != Location(place.path):
         return None
-    if isinstance(container_of(view), ArchiveFormat):
+    if is_ar(view):
         data = self_contained(view, place, Budget(limits))
         return TrialInput(str(place), InputKind.LIBRARY, data)
     host = None if container_of(view) is not None else read_host(view, Budget(limits))

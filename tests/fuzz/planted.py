@@ -58,15 +58,15 @@ PLANTED: tuple[Bug, ...] = (
         "a member of an archive of objects that is cut is as long as it is",
         "told",
         _AR,
-        "                yield Skipped(place.member(name), reason, view.size - data)\n",
-        "                del reason\n",
+        "            yield Skipped(place.member(name), reason, view.size - data)\n",
+        "            del reason\n",
     ),
     bug(
         "members of an archive stand at odd places",
         "packed",
         _AR,
-        "            position = end + end % 2\n",
-        "            position = end + end % 4\n",
+        "        position = end + end % 2\n",
+        "        position = end + end % 4\n",
     ),
     bug(
         "a cubin in a host file that can't be read is passed over",
@@ -238,9 +238,9 @@ THIRD: tuple[Bug, ...] = (
         "an archive of objects may end in less than a header",
         "told",
         _AR,
-        "        while position < view.size:\n            budget.check_time()\n            try:\n",
-        "        while position + _HEADER_SIZE <= view.size:\n            budget.check_time()\n"
-        "            try:\n",
+        "    while position < view.size:\n        budget.check_time()\n        try:\n",
+        "    while position + _HEADER_SIZE <= view.size:\n        budget.check_time()\n"
+        "        try:\n",
     ),
     bug(
         "a config of an image may have another digest than its name",

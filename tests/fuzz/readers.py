@@ -60,14 +60,11 @@ from ltocompat.commands.policy.reading import find_policy, read_policy
 from ltocompat.commands.policy.variants import with_named_variants
 from ltocompat.commands.read_artifacts import ScanOptions
 from ltocompat.files import images
-from ltocompat.files.archives import ContainerFormat
-from ltocompat.files.archives.archive import ArchiveFormat
-from ltocompat.files.archives.compressed import CompressedFormat
-from ltocompat.files.archives.container_image import ContainerImageFormat
+from ltocompat.files.archives import ContainerFormat, compressed, container_image, tar
+from ltocompat.files.archives import archive as static_archive
+from ltocompat.files.archives import rpm as rpm_archive
+from ltocompat.files.archives import zip as zips
 from ltocompat.files.archives.member import Member
-from ltocompat.files.archives.rpm import RpmFormat
-from ltocompat.files.archives.tar import TarFormat
-from ltocompat.files.archives.zip import ZipFormat
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.codec import Payload, zstd_frame
 from ltocompat.files.images import cubin, cubin_symbols, ltoir, ptx, ptx_symbols, tileir
@@ -320,7 +317,7 @@ def _nested() -> Iterator[bytes]:
 
 def _image(data: bytes) -> object:
     """The files of a container image, and what it says of drivers."""
-    _container(ContainerImageFormat())(data)
+    _container(container_image)(data)
     return package_in(ByteView.of(data), "input.tar")
 
 
@@ -447,7 +444,7 @@ def _debians() -> Iterator[bytes]:
 
 
 def _rpm(data: bytes) -> object:
-    _container(RpmFormat())(data)
+    _container(rpm_archive)(data)
     return _means(rpm.read(ByteView.of(data), "x-1.0-1.x86_64.rpm", _budget()))
 
 
@@ -755,7 +752,7 @@ READERS: dict[str, Reader] = {
         _OF_HOSTS,
     ),
     "ar": Reader(
-        _container(ArchiveFormat()),
+        _container(static_archive),
         _samples("objects", most=200_000, starts=(b"!<",)),
         ("files.archives.archive",),
     ),
@@ -770,12 +767,12 @@ READERS: dict[str, Reader] = {
     "ptx": Reader(_ptx, _samples("ptx"), ("files.images.ptx",), _OF_PTX),
     "ltoir": Reader(ltoir.parse, _samples("ltoir"), ("files.images.ltoir",)),
     "tileir": Reader(tileir.parse, _listed(images.TILEIR + bytes(100)), ("files.images.tileir",)),
-    "zip": Reader(_container(ZipFormat()), _wheels, ("files.archives.zip",)),
-    "tar": Reader(_container(TarFormat()), _tars, ("files.archives.tar",), _OF_TAR),
+    "zip": Reader(_container(zips), _wheels, ("files.archives.zip",)),
+    "tar": Reader(_container(tar), _tars, ("files.archives.tar",), _OF_TAR),
     "image": Reader(
         _image, _images, ("files.archives.container_image", "packages.container_images"), _OF_TAR
     ),
-    "compressed": Reader(_container(CompressedFormat()), _streams, ("files.archives.compressed",)),
+    "compressed": Reader(_container(compressed), _streams, ("files.archives.compressed",)),
     "containers": Reader(_records, _nested, _UNPACKING, wraps=True),
     "debian": Reader(_debian, _debians, ("packages.debian", "packages.members")),
     "rpm": Reader(_rpm, _rpms, ("files.archives.rpm", "packages.rpm")),

@@ -23,7 +23,7 @@ from ltocompat.model.location import Location
 
 
 class ContainerFormat(Protocol):
-    """A reader that recognises a container, and walks its members."""
+    """A module that recognises a container, and walks its members."""
 
     def sniff(self, view: ByteView, budget: Budget, /) -> bool:
         """Return whether the bytes are such a container."""
@@ -46,30 +46,30 @@ def _candidates(view: ByteView) -> Iterator[ContainerFormat]:
     Zip comes last: it is also recognised by its end, behind anything.
     """
     if is_ar(view):
-        from ltocompat.files.archives.archive import ArchiveFormat
+        from ltocompat.files.archives import archive
 
-        yield ArchiveFormat()
+        yield archive
     head = view.peek(0, BLOCK)
     if is_tar(head):
         if names_image(functools.partial(view.peek, 0)):
-            from ltocompat.files.archives.container_image import ContainerImageFormat
+            from ltocompat.files.archives import container_image
 
-            yield ContainerImageFormat()
-        from ltocompat.files.archives.tar import TarFormat
+            yield container_image
+        from ltocompat.files.archives import tar
 
-        yield TarFormat()
+        yield tar
     if head.startswith(RPM_MAGIC):
-        from ltocompat.files.archives.rpm import RpmFormat
+        from ltocompat.files.archives import rpm
 
-        yield RpmFormat()
+        yield rpm
     if packing_of(view) is not None:
-        from ltocompat.files.archives.compressed import CompressedFormat
+        from ltocompat.files.archives import compressed
 
-        yield CompressedFormat()
+        yield compressed
     if may_be_zip(view):
-        from ltocompat.files.archives.zip import ZipFormat
+        from ltocompat.files.archives import zip as zips
 
-        yield ZipFormat()
+        yield zips
 
 
 def container_of(view: ByteView, budget: Budget | None = None) -> ContainerFormat | None:

@@ -32,48 +32,46 @@ _TOO_MANY_NAMES = (
 )
 
 
-class ArchiveFormat:
-    """Static archives, normal and thin."""
+def sniff(view: ByteView, _: Budget) -> bool:
+    """Return whether this is a static archive."""
+    return is_ar(view)
 
-    def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Return whether this is a static archive."""
-        return is_ar(view)
 
-    def members(
-        self, view: ByteView, place: Location, _: Location, budget: Budget
-    ) -> Iterator[Member | Skipped]:
-        """Yield all members; members of a thin archive are read from separate files."""
-        thin = is_thin(view)
-        names = b""
-        position = len(AR_MAGIC)
-        count = 0
-        while position < view.size:
-            budget.check_time()
-            try:
-                name, size, data = _header(view, position, names, budget)
-            except Malformed as error:
-                reason = f"the archive can't be read from {position:#x} on: {error}"
-                yield Skipped(place, reason, view.size - position)
-                return
-            end = data + size if not thin or name in _INDEXES or name == _NAMES else data
-            if end > view.size:
-                reason = f"the member says {size} bytes, but only {view.size - data} are there"
-                yield Skipped(place.member(name), reason, view.size - data)
-                end = view.size
-            body = view.sub(data, end - data)
-            if name == _NAMES:
-                budget.check("names_bytes", body.size, _TOO_MANY_NAMES)
-                names = body.all()
-            elif name in _OFFSETS and position == len(AR_MAGIC):
-                furthest = _furthest_member(body, _OFFSETS[name])
-                if furthest >= view.size:
-                    yield Skipped(place, f"truncated: its index names a member at {furthest:#x}")
-            elif name not in _INDEXES:
-                count += 1
-                budget.check("members", count, "the archive has over {most} members")
-                stored = Member(place.member(name), body, position)
-                yield _thin_member(view, place, name, budget) if thin else stored
-            position = end + end % 2
+def members(
+    view: ByteView, place: Location, _: Location, budget: Budget
+) -> Iterator[Member | Skipped]:
+    """Yield all members; members of a thin archive are read from separate files."""
+    thin = is_thin(view)
+    names = b""
+    position = len(AR_MAGIC)
+    count = 0
+    while position < view.size:
+        budget.check_time()
+        try:
+            name, size, data = _header(view, position, names, budget)
+        except Malformed as error:
+            reason = f"the archive can't be read from {position:#x} on: {error}"
+            yield Skipped(place, reason, view.size - position)
+            return
+        end = data + size if not thin or name in _INDEXES or name == _NAMES else data
+        if end > view.size:
+            reason = f"the member says {size} bytes, but only {view.size - data} are there"
+            yield Skipped(place.member(name), reason, view.size - data)
+            end = view.size
+        body = view.sub(data, end - data)
+        if name == _NAMES:
+            budget.check("names_bytes", body.size, _TOO_MANY_NAMES)
+            names = body.all()
+        elif name in _OFFSETS and position == len(AR_MAGIC):
+            furthest = _furthest_member(body, _OFFSETS[name])
+            if furthest >= view.size:
+                yield Skipped(place, f"truncated: its index names a member at {furthest:#x}")
+        elif name not in _INDEXES:
+            count += 1
+            budget.check("members", count, "the archive has over {most} members")
+            stored = Member(place.member(name), body, position)
+            yield _thin_member(view, place, name, budget) if thin else stored
+        position = end + end % 2
 
 
 def is_thin(view: ByteView) -> bool:
@@ -88,12 +86,12 @@ def self_contained(view: ByteView, place: Location, budget: Budget) -> bytes:
     """
     if not is_thin(view):
         return view.all()
-    names, members = b"", b""
-    for member in ArchiveFormat().members(view, place, place, budget):
+    names, bodies = b"", b""
+    for member in members(view, place, place, budget):
         if isinstance(member, Member):
-            members += _member(f"/{len(names)}", member.view.all())
+            bodies += _member(f"/{len(names)}", member.view.all())
             names += member.place.innermost.encode("utf-8", "surrogateescape") + b"/\n"
-    return AR_MAGIC + _member(_NAMES, names) + members
+    return AR_MAGIC + _member(_NAMES, names) + bodies
 
 
 def _member(name: str, data: bytes) -> bytes:

@@ -22,38 +22,36 @@ from ltocompat.model.location import Location
 _SUFFIX = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 
 
-class CompressedFormat:
-    """One compressed stream, with an archive or a single file inside."""
+def sniff(view: ByteView, budget: Budget) -> bool:
+    """Return whether this is a compressed file; a single compressed cubin is an image."""
+    packing = packing_of(view)
+    return packing is not None and not (packing is Packing.ZSTD and _holds_cubin(view, budget))
 
-    def sniff(self, view: ByteView, budget: Budget) -> bool:
-        """Return whether this is a compressed file; a single compressed cubin is an image."""
-        packing = packing_of(view)
-        return packing is not None and not (packing is Packing.ZSTD and _holds_cubin(view, budget))
 
-    def members(
-        self, view: ByteView, place: Location, wanted: Location, budget: Budget
-    ) -> Iterator[Member | Skipped | ImageLayer]:
-        """Yield the members of the archive, or the single file under the name without suffix."""
-        source = Input(view)
-        stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))
-        try:
-            if names_image(stream.peek):
-                from ltocompat.files.archives import container_of
+def members(
+    view: ByteView, place: Location, wanted: Location, budget: Budget
+) -> Iterator[Member | Skipped | ImageLayer]:
+    """Yield the members of the archive, or the single file under the name without suffix."""
+    source = Input(view)
+    stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))
+    try:
+        if names_image(stream.peek):
+            from ltocompat.files.archives import container_of
 
-                content = plain_image(view, budget)
-                found = container_of(content, budget) or tar.TarFormat()
-                yield from found.members(content, place, wanted, budget)
-            elif is_tar(stream.peek(BLOCK)):
-                yield from tar.walk(tar.Unpacked(stream, source), place, wanted, budget)
-            else:
-                content = Spool().keep(stream.up_to(None), None)
-                name = _SUFFIX.sub("", posixpath.basename(place.innermost.replace("\\", "/")))
-                name = name if name not in ("", "-") else "content"
-                yield Member(place.member(name), content, source.position)
-        except LimitExceeded:
-            raise
-        except Malformed as error:
-            yield Skipped(place, str(error), view.size)
+            content = plain_image(view, budget)
+            found = container_of(content, budget) or tar
+            yield from found.members(content, place, wanted, budget)
+        elif is_tar(stream.peek(BLOCK)):
+            yield from tar.walk(tar.Unpacked(stream, source), place, wanted, budget)
+        else:
+            content = Spool().keep(stream.up_to(None), None)
+            name = _SUFFIX.sub("", posixpath.basename(place.innermost.replace("\\", "/")))
+            name = name if name not in ("", "-") else "content"
+            yield Member(place.member(name), content, source.position)
+    except LimitExceeded:
+        raise
+    except Malformed as error:
+        yield Skipped(place, str(error), view.size)
 
 
 def plain_image(view: ByteView, budget: Budget) -> ByteView:

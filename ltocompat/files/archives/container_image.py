@@ -83,40 +83,38 @@ class ContainerImage(Struct, frozen=True):
     layers: tuple[Layer, ...]
 
 
-class ContainerImageFormat:
-    """Archives of container images."""
+def sniff(view: ByteView, budget: Budget) -> bool:
+    """Return whether this is an archive that names images."""
+    try:
+        return _Archive(view, Location(""), budget).is_image
+    except LimitExceeded:
+        return False  # as a tar it is read as far as the limits allow
 
-    def sniff(self, view: ByteView, budget: Budget) -> bool:
-        """Return whether this is an archive that names images."""
-        try:
-            return _Archive(view, Location(""), budget).is_image
-        except LimitExceeded:
-            return False  # as a tar it is read as far as the limits allow
 
-    def members(
-        self, view: ByteView, place: Location, wanted: Location, budget: Budget
-    ) -> Iterator[Member | Skipped | ImageLayer]:
-        """Yield the files that a container sees; with several images, each below its name."""
-        archive = _Archive(view, place, budget)
-        images = list(archive.images())
-        yield from archive.unread
-        if not images:
-            yield Skipped(place, f"it names no container image that can be read; {_FETCH}")
-            yield from walk(Plain(view), place, wanted, budget)
-            return
-        yield from archive.problems
-        names = Names(place, budget.limits)
-        if len(images) > 1:
-            example = f"{place.path}:{images[0].name}"
-            reason = f"its {len(images)} images are read as one; name one, such as {example}"
-            yield Skipped(place, reason)
-        for image in images:
-            at = place if len(images) == 1 else names.take(image.name)[0]
-            asks = functools.partial(concerns, wanted=wanted)
-            for found in applied(image, place, at, wanted, budget, asks=asks):
-                # Of several images that are read as one, nobody knows whose a file is.
-                if at == place or not isinstance(found, ImageLayer):
-                    yield found
+def members(
+    view: ByteView, place: Location, wanted: Location, budget: Budget
+) -> Iterator[Member | Skipped | ImageLayer]:
+    """Yield the files that a container sees; with several images, each below its name."""
+    archive = _Archive(view, place, budget)
+    images = list(archive.images())
+    yield from archive.unread
+    if not images:
+        yield Skipped(place, f"it names no container image that can be read; {_FETCH}")
+        yield from walk(Plain(view), place, wanted, budget)
+        return
+    yield from archive.problems
+    names = Names(place, budget.limits)
+    if len(images) > 1:
+        example = f"{place.path}:{images[0].name}"
+        reason = f"its {len(images)} images are read as one; name one, such as {example}"
+        yield Skipped(place, reason)
+    for image in images:
+        at = place if len(images) == 1 else names.take(image.name)[0]
+        asks = functools.partial(concerns, wanted=wanted)
+        for found in applied(image, place, at, wanted, budget, asks=asks):
+            # Of several images that are read as one, nobody knows whose a file is.
+            if at == place or not isinstance(found, ImageLayer):
+                yield found
 
 
 def archive_of(path: str) -> str:

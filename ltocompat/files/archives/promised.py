@@ -71,9 +71,9 @@ _IMAGES = (*CODE_MAGICS[2:], TILEIR, b"__CLANG_OFFLOAD_BUNDLE__", b"\x10\xff\x10
 
 
 def _is_zip(view: ByteView, budget: Budget) -> bool:
-    from ltocompat.files.archives.zip import ZipFormat, find_end
+    from ltocompat.files.archives.zip import find_end, sniff
 
-    return ZipFormat().sniff(view, budget) and find_end(view).size > 0
+    return sniff(view, budget) and find_end(view).size > 0
 
 
 def _is_conda(view: ByteView, budget: Budget) -> bool:

@@ -99,31 +99,29 @@ def header_behind(view: ByteView, start: int, budget: Budget) -> RpmHeader:
     return RpmHeader(start, at + length + size, view.read(at, length), store)
 
 
-class RpmFormat:
-    """RPM packages, with the files that they install."""
+def sniff(view: ByteView, _: Budget) -> bool:
+    """Return whether this is an RPM package."""
+    return view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC
 
-    def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Return whether this is an RPM package."""
-        return view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC
 
-    def members(
-        self, view: ByteView, place: Location, wanted: Location, budget: Budget
-    ) -> Iterator[Member | Skipped]:
-        """Yield the files in the order of the archive."""
-        try:
-            signatures, header = read_headers(view, budget)
-            start = header.end
-            for what, begin, end, sums in (
-                ("header", header.start - _MAGIC_SIZE, start, signatures.texts(_HEADER_SHA256)),
-                ("archive", start, view.size, header.texts(_ARCHIVE_SHA256)),
-            ):
-                if sums and sums[0] != digest_of(chunks(view, begin, end, budget)).hex():
-                    yield Skipped(place, f"its {what} does not have the SHA-256 that it states")
-            yield from tar.walk(tar.tape_of(view, budget, start), place, wanted, budget, _headers)
-        except LimitExceeded:
-            raise
-        except Malformed as error:
-            yield Skipped(place, str(error), view.size)
+def members(
+    view: ByteView, place: Location, wanted: Location, budget: Budget
+) -> Iterator[Member | Skipped]:
+    """Yield the files in the order of the archive."""
+    try:
+        signatures, header = read_headers(view, budget)
+        start = header.end
+        for what, begin, end, sums in (
+            ("header", header.start - _MAGIC_SIZE, start, signatures.texts(_HEADER_SHA256)),
+            ("archive", start, view.size, header.texts(_ARCHIVE_SHA256)),
+        ):
+            if sums and sums[0] != digest_of(chunks(view, begin, end, budget)).hex():
+                yield Skipped(place, f"its {what} does not have the SHA-256 that it states")
+        yield from tar.walk(tar.tape_of(view, budget, start), place, wanted, budget, _headers)
+    except LimitExceeded:
+        raise
+    except Malformed as error:
+        yield Skipped(place, str(error), view.size)
 
 
 class _CpioHeader(tar.TarHeader, frozen=True):

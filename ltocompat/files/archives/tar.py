@@ -167,18 +167,16 @@ _NO_FILES = {
 _NO_DATA = (HARD_LINK, LINK, FOLDER, *DEVICES, "V")
 
 
-class TarFormat:
-    """Uncompressed tar archives, whose members are viewed in place."""
+def sniff(view: ByteView, _: Budget) -> bool:
+    """Return whether this is a tar archive."""
+    return is_tar(view.peek(0, BLOCK))
 
-    def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Return whether this is a tar archive."""
-        return is_tar(view.peek(0, BLOCK))
 
-    def members(
-        self, view: ByteView, place: Location, wanted: Location, budget: Budget
-    ) -> Iterator[Member | Skipped]:
-        """Yield the members in file order."""
-        return walk(Plain(view), place, wanted, budget)
+def members(
+    view: ByteView, place: Location, wanted: Location, budget: Budget
+) -> Iterator[Member | Skipped]:
+    """Yield the members in file order."""
+    return walk(Plain(view), place, wanted, budget)
 
 
 class Plain(Struct):

@@ -239,27 +239,25 @@ _SMALL_GAP = 64
 _LONGEST_LINK = 4096
 
 
-class ZipFormat:
-    """Zip archives, whose stored members are viewed in place."""
+def sniff(view: ByteView, _: Budget) -> bool:
+    """Return whether this is a zip, also after other bytes."""
+    first = view.peek(0, 4) in (ZIP_MAGIC, _END_MAGIC)
+    return first or (may_be_zip(view) and _is_whole(view))
 
-    def sniff(self, view: ByteView, _: Budget) -> bool:
-        """Return whether this is a zip, also after other bytes."""
-        first = view.peek(0, 4) in (ZIP_MAGIC, _END_MAGIC)
-        return first or (may_be_zip(view) and _is_whole(view))
 
-    def members(
-        self, view: ByteView, place: Location, wanted: Location, budget: Budget
-    ) -> Iterator[Member | Skipped]:
-        """Yield the members in the order of the directory."""
-        try:
-            end = find_end(view)
-        except Malformed as error:
-            yield Skipped(place, f"the archive can't be read: {error}", view.size)
-            return
-        names = Names(place, budget.limits)
-        walk = _ZipWalk(view, place, wanted, budget, _headers(view, end, budget), names)
-        yield from until_damage(walk.members(end), place)
-        yield from walk.behind(end)
+def members(
+    view: ByteView, place: Location, wanted: Location, budget: Budget
+) -> Iterator[Member | Skipped]:
+    """Yield the members in the order of the directory."""
+    try:
+        end = find_end(view)
+    except Malformed as error:
+        yield Skipped(place, f"the archive can't be read: {error}", view.size)
+        return
+    names = Names(place, budget.limits)
+    walk = _ZipWalk(view, place, wanted, budget, _headers(view, end, budget), names)
+    yield from until_damage(walk.members(end), place)
+    yield from walk.behind(end)
 
 
 def _headers(view: ByteView, end: _End, budget: Budget) -> array[int]:
