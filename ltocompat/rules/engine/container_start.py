@@ -70,13 +70,11 @@ def _condition(name: str, text: str, result: Result, summary: ArtifactSummary) -
     update = f"update the driver to {least} or newer" if older else other
     runs = result.verdict <= Verdict.JIT and not result.not_judged
     hidden = "; the code would run there: docker run -e NVIDIA_DISABLE_REQUIRE=1"
-    return finding_by_engine(
+    return _finding(
         CONTAINER_REFUSED,
         Verdict.UNKNOWN if met is None else Verdict.FAIL,
         message,
         evidence=f"environment variable {name}={text[:200]}",
-        headline=message,
-        subject=WHOLE_ARTIFACT,
         remedy=f"{update}{hidden if runs else ''}",
     )
 
@@ -119,13 +117,11 @@ def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
         return None
     message = f"the image is for {platform}, and the target is {target.system.machine}: none of "
     message += "the image's programs starts (exec format error)"
-    return finding_by_engine(
+    return _finding(
         CONTAINER_REFUSED,
         Verdict.OK if result.path.endswith(f":{platform}") else Verdict.FAIL,
         message,
         evidence=f"platform {summary.platform}",
-        headline=message,
-        subject=WHOLE_ARTIFACT,
         remedy=f"pull or build the image with --platform {_NAMES[target.system.machine]}",
     )
 
@@ -145,14 +141,8 @@ def _other_platform(result: Result, summary: ArtifactSummary) -> Finding | None:
     packaged = any(host.place.members for host in hosts)
     after = "only its device code was checked" if packaged else "its loader refuses the file"
     message = f"it is built for {kinds}, but the target is {system.name} on {processor}: {after}"
-    return finding_by_engine(
-        OTHER_PLATFORM,
-        Verdict.OK if packaged else Verdict.FAIL,
-        message,
-        level=Level.WARNING if packaged else Level.ERROR,
-        headline=message,
-        subject=WHOLE_ARTIFACT,
-    )
+    level = Level.WARNING if packaged else Level.ERROR
+    return _finding(OTHER_PLATFORM, Verdict.OK if packaged else Verdict.FAIL, message, level=level)
 
 
 def _own_driver(result: Result, summary: ArtifactSummary) -> Finding | None:
@@ -203,5 +193,11 @@ def _driver_in_front(result: Result, summary: ArtifactSummary) -> Finding | None
 
 
 def _of_libcuda(message: str, place: Location, **told: object) -> Finding:
-    told |= {"headline": message, "subject": "libcuda", "example": place}
-    return finding_by_engine(OWN_DRIVER, Verdict.UNKNOWN, message, **told)
+    told |= {"subject": "libcuda", "example": place}
+    return _finding(OWN_DRIVER, Verdict.UNKNOWN, message, **told)
+
+
+def _finding(rule_id: str, verdict: Verdict, message: str, **told: object) -> Finding:
+    """A finding whose message is its headline; about the whole artifact, unless told otherwise."""
+    whole = {"headline": message, "subject": WHOLE_ARTIFACT}
+    return finding_by_engine(rule_id, verdict, message, **{**whole, **told})
