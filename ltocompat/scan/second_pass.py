@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import chain
 
@@ -102,28 +102,16 @@ def kernel_names(
         # Where it is gone since it was judged, what was found stands without it.
         opening = opened(file.path, limits) if around is None else nullcontext(around)
         with suppress(UnreadableInput), opening as inside:
-            names.update(_in_view(inside, top, file, wanted, limits=limits, whole=whole))
+            left = set(wanted)
+            for stored in stored_in_file(inside, file, ScanSettings(limits=limits), top):
+                if isinstance(stored, StoredModule) and stored.place in left:
+                    left.remove(stored.place)
+                    read = map(_kernels_of, stored.images)
+                    every = stored.place in whole
+                    names[stored.place] = kernels_of_module(read, every_image=every)
+                if not left:
+                    break
     return names
-
-
-def _in_view(
-    view: ByteView,
-    top: Location,
-    file: Location,
-    wanted: Iterable[Location],
-    *,
-    limits: Limits,
-    whole: Collection[Location] = (),
-) -> Iterator[tuple[Location, ModuleKernels]]:
-    """Yield the kernels of modules, of some of every image, as ``kernel_names`` is asked to."""
-    left = set(wanted)
-    for stored in stored_in_file(view, file, ScanSettings(limits=limits), top):
-        if isinstance(stored, StoredModule) and stored.place in left:
-            left.remove(stored.place)
-            read = map(_kernels_of, stored.images)
-            yield stored.place, kernels_of_module(read, every_image=stored.place in whole)
-        if not left:
-            return
 
 
 def kernels_of_module(
