@@ -34,9 +34,8 @@ CODES = [f"{number}{suffix}" for number in NUMBERS for suffix in ("", "a", "f")]
 
 def excluded(traits: ImageSignature, on: str, route: Route) -> dict[str, str]:
     """The rules that keep an image from a GPU, and the clause of each."""
-    table = {
-        rule.id: rule.function(traits, gpu(on), route) for rule in rules_about("ImageSignature")
-    }
+    rules = [rule for rule in rules_about("ImageSignature") if rule.kind is traits.kind]
+    table = {rule.id: rule.function(traits, gpu(on), route) for rule in rules}
     return {rule_id: clause for rule_id, clause in table.items() if clause is not None}
 
 

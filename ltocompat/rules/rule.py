@@ -269,18 +269,20 @@ class Rule(Struct, frozen=True):
         looks_at: the types that the function checks: ``Subject``, or ``Shipped | Installed``.
         function: yields the requirements or problems that it finds; for an image, why it is not for
             a GPU.
+        kind: the kind of images that the function is about; None: any, or no image.
     """
 
     id: str
     looks_at: tuple[str, ...]
     function: Callable[..., Any]
+    kind: ImageKind | None = None
 
 
-def rule(rule_id: str) -> Callable[[Callable[..., Any]], Rule]:
+def rule(rule_id: str, kind: ImageKind | None = None) -> Callable[[Callable[..., Any]], Rule]:
     """Register a function for a rule, for the type of its first parameter."""
 
     def speaking(function: Callable[..., Any]) -> Rule:
         looks_at, *_ = function.__annotations__.values()
-        return Rule(rule_id, tuple(looks_at.split(" | ")), function)
+        return Rule(rule_id, tuple(looks_at.split(" | ")), function, kind)
 
     return speaking

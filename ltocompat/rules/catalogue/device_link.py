@@ -231,11 +231,10 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
         )
 
 
-@rule("BLD-08")
+@rule("BLD-08", ImageKind.SASS)
 def final_sass_linked(image: ImageSignature, _: Gpu, route: Route) -> str | None:
     """A linker accepts only relocatable SASS."""
-    final = image.kind is ImageKind.SASS and image.relocatable is False
-    if route is not Route.LINK or not final:
+    if route is not Route.LINK or image.relocatable is not False:
         return None
     return "is not relocatable: nvJitLink before 12.6 refuses it; newer releases ignore it silently"
 

@@ -107,11 +107,11 @@ def passed_over_by_linker(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@rule("FB-06")
+@rule("FB-06", ImageKind.SASS)
 def passed_over_by_every_linker(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """Linkers take SASS for fewer targets than the GPUs that run it, and fewer from a fatbin."""
     arch = image.arch
-    if route is not Route.LINK or image.kind is not ImageKind.SASS or arch is None:
+    if route is not Route.LINK or arch is None:
         return None
     # Of suffix a SASS-03 speaks, and of f for targets below it SASS-04.
     above = arch.suffix == "f" and arch.number > gpu.arch.number

@@ -130,13 +130,11 @@ def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@rule("LTO-03")
+@rule("LTO-03", ImageKind.LTOIR)
 def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """LTO-IR links for its own architecture and higher ones."""
     arch = image.arch
-    if route is not Route.LINK or image.kind is not ImageKind.LTOIR or arch is None:
-        return None
-    if arch.number <= gpu.arch.number:
+    if route is not Route.LINK or arch is None or arch.number <= gpu.arch.number:
         return None
     return f"links for sm_{arch.number} and newer, not for {image_helpers.real(gpu)}"
 
@@ -374,16 +372,16 @@ def _consequence_of_options(link: Link, option: str, *, fatal: bool) -> str:
     return refusal if link.certain else f"if you link them together: {refusal}"
 
 
-@rule("LTO-14")
+@rule("LTO-14", ImageKind.LTOIR)
 def suffix_entry_for_another_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """An LTO-IR entry with a suffix is for the targets of the suffix only, from nvJitLink 13 on.
 
     LTO-03 speaks of lower targets.
     """
     arch = image.arch
-    if route is not Route.LINK or image.kind is not ImageKind.LTOIR or arch is None:
+    if route is not Route.LINK or arch is None or not image.in_fatbin:
         return None
-    if not image.in_fatbin or arch.number > gpu.arch.number:
+    if arch.number > gpu.arch.number:
         return None
     wrong_arch = image_helpers.not_this_arch(image, gpu, route)
     return wrong_arch or image_helpers.not_this_family(image, gpu, route)

@@ -129,11 +129,11 @@ def _number(isa: str | None) -> tuple[int, ...] | None:
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else None
 
 
-@rule("PTX-03")
+@rule("PTX-03", ImageKind.PTX)
 def ptx_above_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """PTX compiles for its own compute capability and higher ones."""
     arch = image.arch
-    if image.kind is not ImageKind.PTX or arch is None or arch.suffix:
+    if arch is None or arch.suffix:
         return None
     fits = arch.number <= gpu.arch.number  # as compilers count; a driver knows sm_101 as sm_110
     if fits if route is Route.LINK else compiles(arch, gpu.arch.number):
@@ -141,16 +141,9 @@ def ptx_above_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     return f"is for sm_{arch.number} and newer"
 
 
-@rule("PTX-04")
-def ptx_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """PTX with suffix a compiles for exactly one compute capability."""
-    return image_helpers.not_this_arch(image, gpu, route) if image.kind is ImageKind.PTX else None
-
-
-@rule("PTX-05")
-def ptx_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """PTX with suffix f compiles for later GPUs of its family only."""
-    return image_helpers.not_this_family(image, gpu, route) if image.kind is ImageKind.PTX else None
+# PTX with suffix a compiles for exactly one compute capability, with suffix f for its family.
+ptx_for_one_gpu = rule("PTX-04", ImageKind.PTX)(image_helpers.not_this_arch)
+ptx_for_a_family = rule("PTX-05", ImageKind.PTX)(image_helpers.not_this_family)
 
 
 @rule("PTX-06")

@@ -17,11 +17,11 @@ from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import runs, same_arch
 
 
-@rule("SASS-01")
+@rule("SASS-01", ImageKind.SASS)
 def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, _: Route) -> str | None:
     """SASS runs on its own major compute capability, from its own minor on."""
     arch = image.arch
-    if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
+    if arch is None or arch.suffix:
         return None
     mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
     if mine // 10 == number // 10 and mine <= number:
@@ -32,11 +32,11 @@ def sass_of_another_gpu(image: ImageSignature, gpu: Gpu, _: Route) -> str | None
 _AMPERE = 8
 
 
-@rule("SASS-02")
+@rule("SASS-02", ImageKind.SASS)
 def sass_across_tegra(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
     """SASS of discrete GPUs and of integrated ones (Tegra) is not interchangeable."""
     arch = image.arch
-    if image.kind is not ImageKind.SASS or arch is None or arch.suffix:
+    if arch is None or arch.suffix:
         return None
     mine, number = same_arch(arch.number), same_arch(gpu.arch.number)
     takes = runs(arch, number) or (route is Route.LINK and image_helpers.links(image, gpu))
@@ -63,10 +63,8 @@ def sass_across_tegra_within_ampere(subject: Subject) -> Iterator[Requirement]:
             )
 
 
-@rule("SASS-03")
-def sass_for_one_gpu(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """SASS with suffix a runs on exactly one compute capability."""
-    return image_helpers.not_this_arch(image, gpu, route) if image.kind is ImageKind.SASS else None
+# SASS with suffix a runs on exactly one compute capability.
+sass_for_one_gpu = rule("SASS-03", ImageKind.SASS)(image_helpers.not_this_arch)
 
 
 @rule("SASS-03")
@@ -108,12 +106,8 @@ def sass_for_one_gpu_loaded_by_others(subject: Subject) -> Iterator[Requirement]
             )
 
 
-@rule("SASS-04")
-def sass_for_a_family(image: ImageSignature, gpu: Gpu, route: Route) -> str | None:
-    """SASS with suffix f runs on later GPUs of its family only."""
-    if image.kind is not ImageKind.SASS:
-        return None
-    return image_helpers.not_this_family(image, gpu, route)
+# SASS with suffix f runs on later GPUs of its family only.
+sass_for_a_family = rule("SASS-04", ImageKind.SASS)(image_helpers.not_this_family)
 
 
 @rule("SASS-07")

@@ -263,7 +263,7 @@ def exclusion(image: ImageSignature, gpu: Gpu, route: Route) -> tuple[str, str]:
     """Return the rule by which an image is not for a GPU, and its reason in a few words."""
     kinds = None if route is Route.LINK else frozenset({image.kind})
     for rule in rules_about("ImageSignature", kinds):
-        if reason := rule.function(image, gpu, route):
+        if rule.kind is image.kind and (reason := rule.function(image, gpu, route)):
             return rule.id, reason
     if image.kind is ImageKind.LTOIR and route is Route.LOAD:
         return NOTHING_SERVES, "is not linked by the driver"
