@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.image import ImageKind
@@ -11,7 +11,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.model.words import truncate_list
 from ltocompat.rules.link_selection import pick_for_linkers_alike
-from ltocompat.rules.rule import Subject
+from ltocompat.rules.rule import Requirement, Rule, Subject, rule
 from ltocompat.rules.selection import SelectionFailure, family, same_arch
 
 
@@ -30,6 +30,23 @@ def _picked(
 ) -> Iterator[ImageSignature]:
     if subject.route is route:
         yield from (image for image in subject.picked if not kinds or image.kind in kinds)
+
+
+OfImage = Callable[[ImageSignature, Subject], Iterator[Requirement]]
+"""Yields the requirements of one picked image."""
+
+
+def per_image(rule_id: str, route: Route, *kinds: ImageKind) -> Callable[[OfImage], Rule]:
+    """Register a function for a rule, for each image of these kinds, or of all, on a route."""
+
+    def speaking(function: OfImage) -> Rule:
+        def required(subject: Subject) -> Iterator[Requirement]:
+            for image in _picked(subject, route, kinds):
+                yield from function(image, subject)
+
+        return rule(rule_id)(required)
+
+    return speaking
 
 
 def linker_name(subject: Subject) -> str:

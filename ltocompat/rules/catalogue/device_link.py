@@ -23,6 +23,7 @@ from ltocompat.rules.constraints import (
     linker_of_cubin,
     tolerated_from,
 )
+from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.link_selection import refused_across_family
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject, rule
 
@@ -74,53 +75,52 @@ _GENERATION_2_FOR_ALL = 13
 _NEW_IN_12_9, _TAKEN_SINCE = (103, 121), Release(13, 3)
 
 
-@rule("BLD-02")
-def sass_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
+@per_image("BLD-02", Route.LINK, ImageKind.SASS)
+def sass_newer_than_linker(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """A linker accepts SASS that is not newer than itself."""
-    for image in image_helpers.linked(subject, ImageKind.SASS):
-        if not subject.offline and refused_across_family(image, subject.gpu.arch):
-            yield Requirement(
-                FixedVerdict(Verdict.FAIL),
-                f"{image} in a fatbin for {subject.gpu.arch}",
-                "nvJitLink picks this SASS for its family, and then refuses the SASS: the fatbin "
-                f"entry doesn't list {subject.gpu.arch}",
-                remedy="link the bare cubin, or compile SASS for the target",
-            )
-        cuda = makers.writer(image)
-        if cuda is None:
-            continue
-        of_hopper = image.arch is not None and image.arch.number == _HOPPER
-        if subject.offline and of_hopper and cuda < FIRST_NVJITLINK:
-            yield Requirement(
-                FixedVerdict(Verdict.FAIL),
-                f"SASS of CUDA {cuda}",
-                "nvlink says that this SASS must be recompiled with toolkit >= Cuda 12.0",
-                remedy="compile the SASS with CUDA 12.0 or newer",
-                evidence=makers.evidence(image),
-            )
-            continue
-        if cuda < floors.linker("oldest-linked-sass"):
-            yield Requirement(
-                FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
-                f"SASS of CUDA {cuda}",
-                "in trials, nvJitLink crashed on relocatable SASS of CUDA 7.5, 9.0 and 9.2 "
-                "(segmentation fault), and linked SASS of CUDA 11.1",
-                remedy="compile the SASS with CUDA 11.1 or newer",
-                evidence=makers.evidence(image),
-            )
-            continue
-        tolerated = makers.only_cuda_13_writes(image)
-        untried = horizon.of_linker(cuda).beyond
+    if not subject.offline and refused_across_family(image, subject.gpu.arch):
         yield Requirement(
-            linker_of_cubin(
-                cuda,
-                tolerated=tolerated,
-                doubtful=untried if tolerated else _is_taken_by_some(image, cuda),
-            ),
-            f"SASS of CUDA {cuda}",
-            evidence=makers.evidence(image),
-            short="NVIDIA documents SASS only up to the linker's own release",
+            FixedVerdict(Verdict.FAIL),
+            f"{image} in a fatbin for {subject.gpu.arch}",
+            "nvJitLink picks this SASS for its family, and then refuses the SASS: the fatbin "
+            f"entry doesn't list {subject.gpu.arch}",
+            remedy="link the bare cubin, or compile SASS for the target",
         )
+    cuda = makers.writer(image)
+    if cuda is None:
+        return
+    of_hopper = image.arch is not None and image.arch.number == _HOPPER
+    if subject.offline and of_hopper and cuda < FIRST_NVJITLINK:
+        yield Requirement(
+            FixedVerdict(Verdict.FAIL),
+            f"SASS of CUDA {cuda}",
+            "nvlink says that this SASS must be recompiled with toolkit >= Cuda 12.0",
+            remedy="compile the SASS with CUDA 12.0 or newer",
+            evidence=makers.evidence(image),
+        )
+        return
+    if cuda < floors.linker("oldest-linked-sass"):
+        yield Requirement(
+            FixedVerdict(Verdict.UNKNOWN, Component.LINKER, trial_decides=True),
+            f"SASS of CUDA {cuda}",
+            "in trials, nvJitLink crashed on relocatable SASS of CUDA 7.5, 9.0 and 9.2 "
+            "(segmentation fault), and linked SASS of CUDA 11.1",
+            remedy="compile the SASS with CUDA 11.1 or newer",
+            evidence=makers.evidence(image),
+        )
+        return
+    tolerated = makers.only_cuda_13_writes(image)
+    untried = horizon.of_linker(cuda).beyond
+    yield Requirement(
+        linker_of_cubin(
+            cuda,
+            tolerated=tolerated,
+            doubtful=untried if tolerated else _is_taken_by_some(image, cuda),
+        ),
+        f"SASS of CUDA {cuda}",
+        evidence=makers.evidence(image),
+        short="NVIDIA documents SASS only up to the linker's own release",
+    )
 
 
 def _is_taken_by_some(image: ImageSignature, cuda: Release) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ltocompat.facts import floor as named_floor
 from ltocompat.model.image import HostBinary, ImageKind
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.signature import ImageSignature
+from ltocompat.model.verdict import Route, Verdict
 from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.constraints import (
     DriverOfWriter,
@@ -15,6 +16,7 @@ from ltocompat.rules.constraints import (
     driver_still_serves,
     kernel_knows,
 )
+from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 
 if TYPE_CHECKING:
@@ -23,31 +25,30 @@ if TYPE_CHECKING:
 _FORM_OF_13 = 13
 
 
-@rule("DRV-01")
-def driver_below_major_floor(subject: Subject) -> Iterator[Requirement]:
+@per_image("DRV-01", Route.LOAD, ImageKind.SASS)
+def driver_below_major_floor(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """SASS runs on drivers from the floor of its toolkit's major release on.
 
     SASS-07 is about code that only CUDA 13 writes.
     """
-    for image in image_helpers.loaded(subject, ImageKind.SASS):
-        cuda = makers.writer(image)
-        if cuda is None or (makers.only_cuda_13_writes(image) and cuda.major <= _FORM_OF_13):
-            continue
-        floor = floors.major(cuda.major)
-        consequence = (
-            f"the tables name no minimum driver for CUDA {cuda.major}"
-            if floor is None
-            else f"older drivers run no code that CUDA {cuda.major} built (error 35 of the "
-            "runtime, error 200 of the driver)"
-        )
-        yield Requirement(
-            driver_of_major(cuda.major),
-            f"SASS of CUDA {cuda.major}",
-            consequence,
-            remedy="update the driver. If the GPU allows cuda-compat, put it in front of the "
-            f"driver. Or build with CUDA {cuda.major - 1}",
-            evidence=makers.evidence(image),
-        )
+    cuda = makers.writer(image)
+    if cuda is None or (makers.only_cuda_13_writes(image) and cuda.major <= _FORM_OF_13):
+        return
+    floor = floors.major(cuda.major)
+    consequence = (
+        f"the tables name no minimum driver for CUDA {cuda.major}"
+        if floor is None
+        else f"older drivers run no code that CUDA {cuda.major} built (error 35 of the "
+        "runtime, error 200 of the driver)"
+    )
+    yield Requirement(
+        driver_of_major(cuda.major),
+        f"SASS of CUDA {cuda.major}",
+        consequence,
+        remedy="update the driver. If the GPU allows cuda-compat, put it in front of the "
+        f"driver. Or build with CUDA {cuda.major - 1}",
+        evidence=makers.evidence(image),
+    )
 
 
 @rule("DRV-01")
@@ -67,19 +68,18 @@ def driver_below_runtime(host: HostBinary) -> Iterator[Requirement]:
         )
 
 
-@rule("DRV-02")
-def sass_newer_than_driver_minor(subject: Subject) -> Iterator[Requirement]:
+@per_image("DRV-02", Route.LOAD, ImageKind.SASS)
+def sass_newer_than_driver_minor(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """SASS of a newer minor than the driver's runs under minor-version compatibility."""
-    for image in image_helpers.loaded(subject, ImageKind.SASS):
-        cuda = makers.writer(image)
-        if cuda is None:
-            continue
-        yield Requirement(
-            DriverOfWriter(cuda),
-            f"SASS of a newer CUDA {cuda.major} than the driver's",
-            evidence=makers.evidence(image),
-            short="minor-version compatibility doesn't cover PTX and new functions",
-        )
+    cuda = makers.writer(image)
+    if cuda is None:
+        return
+    yield Requirement(
+        DriverOfWriter(cuda),
+        f"SASS of a newer CUDA {cuda.major} than the driver's",
+        evidence=makers.evidence(image),
+        short="minor-version compatibility doesn't cover PTX and new functions",
+    )
 
 
 @rule("DRV-03")

@@ -17,33 +17,32 @@ from ltocompat.rules.constraints import (
     at_least,
     driver_sure_from,
 )
+from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.rule import Requirement, Subject, rule
 from ltocompat.rules.selection import runs
 
 
-@rule("FB-01")
-def zstd_needs_driver(subject: Subject) -> Iterator[Requirement]:
+@per_image("FB-01", Route.LOAD)
+def zstd_needs_driver(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """Drivers before CUDA 12.4 can't unpack fatbin entries with Zstandard."""
-    for image in image_helpers.loaded(subject):
-        # A frame that lies bare in data or a member is unpacked by the library's own code.
-        if image.in_fatbin and image.compression is Compression.ZSTD:
-            yield Requirement(
-                at_least(floors.driver("zstd-driver")),
-                f"{str(image.kind).upper()} compressed with Zstandard",
-            )
-
-
-@rule("FB-02")
-def compressed_needs_linker(subject: Subject) -> Iterator[Requirement]:
-    """Linkers before 12.4 can't read code that newer tools compressed."""
-    for image in image_helpers.linked(subject):
-        floor = _unpacking_floor(image)
-        if floor is None:
-            continue
+    # A frame that lies bare in data or a member is unpacked by the library's own code.
+    if image.in_fatbin and image.compression is Compression.ZSTD:
         yield Requirement(
-            at_least(floors.linker(floor)),
-            "LTO-IR compressed by newer tools" if image.scrambled else "a Zstandard entry",
+            at_least(floors.driver("zstd-driver")),
+            f"{str(image.kind).upper()} compressed with Zstandard",
         )
+
+
+@per_image("FB-02", Route.LINK)
+def compressed_needs_linker(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
+    """Linkers before 12.4 can't read code that newer tools compressed."""
+    floor = _unpacking_floor(image)
+    if floor is None:
+        return
+    yield Requirement(
+        at_least(floors.linker(floor)),
+        "LTO-IR compressed by newer tools" if image.scrambled else "a Zstandard entry",
+    )
 
 
 def _unpacking_floor(image: ImageSignature) -> str | None:
@@ -54,39 +53,36 @@ def _unpacking_floor(image: ImageSignature) -> str | None:
     return "new-lto-entry-linker" if image.scrambled else None
 
 
-@rule("FB-03")
-def concatenated_needs_driver(subject: Subject) -> Iterator[Requirement]:
+@per_image("FB-03", Route.LOAD)
+def concatenated_needs_driver(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """Below CUDA 13.4, it is unknown whether drivers read concatenated fatbin entries."""
-    for image in image_helpers.loaded(subject):
-        if image.concatenated:
-            yield Requirement(
-                driver_sure_from(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
-                "a concatenated fatbin entry",
-            )
-
-
-@rule("FB-04")
-def entry_without_options(subject: Subject) -> Iterator[Requirement]:
-    """Linkers read the options of PTX and LTO-IR, and crash if the entry has no room for any."""
-    for image in image_helpers.linked(subject):
-        if image.lacks_options:
-            yield Requirement(
-                FixedVerdict(Verdict.FAIL), f"{image} in an entry without an options offset"
-            )
-
-
-@rule("FB-05")
-def sass_that_the_linker_copies(subject: Subject) -> Iterator[Requirement]:
-    """The first nvJitLink reads copied or unpacked SASS after freeing it."""
-    for image in image_helpers.linked(subject, ImageKind.SASS):
-        unpacked = image.in_fatbin and image.compression is Compression.LZ4
-        if subject.offline or not (unpacked or subject.signature.needs_device_link):
-            continue
+    if image.concatenated:
         yield Requirement(
-            at_least(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),
-            "SASS compressed with LZ4" if unpacked else "SASS in an object",
-            evidence="flag 0x2000 of the fatbin entry" if unpacked else "section of the object",
+            driver_sure_from(floors.linker("concat-nvcc"), floors.linker("concat-unseen")),
+            "a concatenated fatbin entry",
         )
+
+
+@per_image("FB-04", Route.LINK)
+def entry_without_options(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
+    """Linkers read the options of PTX and LTO-IR, and crash if the entry has no room for any."""
+    if image.lacks_options:
+        yield Requirement(
+            FixedVerdict(Verdict.FAIL), f"{image} in an entry without an options offset"
+        )
+
+
+@per_image("FB-05", Route.LINK, ImageKind.SASS)
+def sass_that_the_linker_copies(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
+    """The first nvJitLink reads copied or unpacked SASS after freeing it."""
+    unpacked = image.in_fatbin and image.compression is Compression.LZ4
+    if subject.offline or not (unpacked or subject.signature.needs_device_link):
+        return
+    yield Requirement(
+        at_least(floors.linker("copied-sass-linker"), open_below=True, nondeterministic=True),
+        "SASS compressed with LZ4" if unpacked else "SASS in an object",
+        evidence="flag 0x2000 of the fatbin entry" if unpacked else "section of the object",
+    )
 
 
 @rule("FB-06")

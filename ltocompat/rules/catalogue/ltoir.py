@@ -30,6 +30,7 @@ from ltocompat.rules.constraints import (
     driver_of_major,
     linker_not_older_than,
 )
+from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.link_selection import FIRST_FAMILY
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Component, Constraint, Link, Problem, Requirement, Subject, rule
@@ -41,19 +42,18 @@ if TYPE_CHECKING:
 _ACROSS_MAJORS = "Or ship PTX or relocatable SASS with the LTO-IR; both link across majors"
 
 
-@rule("LTO-01")
-def ltoir_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
+@per_image("LTO-01", Route.LINK, ImageKind.LTOIR)
+def ltoir_newer_than_linker(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """LTO-IR needs a linker whose minor release is at least its compiler's."""
-    for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        releases = makers.ltoir_releases(image)
-        yield Requirement(
-            linker_not_older_than(releases, makers.above(image)),
-            makers.describe(image),
-            remedy=f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's "
-            f"toolkit{_beside_it(releases, subject.linker)}",
-            evidence=makers.evidence(image),
-        )
-        yield from _read_by_linker(image)
+    releases = makers.ltoir_releases(image)
+    yield Requirement(
+        linker_not_older_than(releases, makers.above(image)),
+        makers.describe(image),
+        remedy=f"{_newer_linker(subject, releases)}, or compile the LTO-IR with the target's "
+        f"toolkit{_beside_it(releases, subject.linker)}",
+        evidence=makers.evidence(image),
+    )
+    yield from _read_by_linker(image)
 
 
 # Versions in the header of LTO-IR, besides that of NVVM IR, which names its compiler.
@@ -103,31 +103,30 @@ def _newer_linker(subject: Subject, releases: tuple[Release, ...]) -> str:
     return f"require {makers.nvjitlink_for(releases[-1])}{perhaps}"
 
 
-@rule("LTO-02")
-def ltoir_of_another_major(subject: Subject) -> Iterator[Requirement]:
+@per_image("LTO-02", Route.LINK, ImageKind.LTOIR)
+def ltoir_of_another_major(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """LTO-IR and its linker are promised to work together only within one major release."""
-    for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        releases = makers.ltoir_releases(image)
-        if not releases:
-            continue
-        ancient = releases[-1] < FIRST_NVJITLINK
-        consequence = (
-            "no nvJitLink or nvlink of CUDA 12 or later links it; it is unknown whether the "
-            "driver's own linker links it (cuLinkAddData, deprecated; LTO-09)"
-            if ancient
-            else "it linked in every measured case, but NVIDIA promises this only within a major"
-        )
-        yield Requirement(
-            LinkerOfMajor(releases, subject.signature.shipped_major, trial_decides=not ancient),
-            makers.describe(image),
-            consequence,
-            remedy=f"compile the LTO-IR once for each major of nvJitLink. {_ACROSS_MAJORS}",
-            evidence=makers.evidence(image),
-            doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 "
-            "and later were not measured (LTO-09)"
-            if ancient
-            else "the tables don't have this major; its linkers may refuse LTO-IR of older majors",
-        )
+    releases = makers.ltoir_releases(image)
+    if not releases:
+        return
+    ancient = releases[-1] < FIRST_NVJITLINK
+    consequence = (
+        "no nvJitLink or nvlink of CUDA 12 or later links it; it is unknown whether the "
+        "driver's own linker links it (cuLinkAddData, deprecated; LTO-09)"
+        if ancient
+        else "it linked in every measured case, but NVIDIA promises this only within a major"
+    )
+    yield Requirement(
+        LinkerOfMajor(releases, subject.signature.shipped_major, trial_decides=not ancient),
+        makers.describe(image),
+        consequence,
+        remedy=f"compile the LTO-IR once for each major of nvJitLink. {_ACROSS_MAJORS}",
+        evidence=makers.evidence(image),
+        doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 "
+        "and later were not measured (LTO-09)"
+        if ancient
+        else "the tables don't have this major; its linkers may refuse LTO-IR of older majors",
+    )
 
 
 @rule("LTO-03", ImageKind.LTOIR)
@@ -139,38 +138,36 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
     return f"links for sm_{arch.number} and newer, not for {image_helpers.real(gpu)}"
 
 
-@rule("LTO-03")
-def ltoir_above_target_unchecked(subject: Subject) -> Iterator[Requirement]:
+@per_image("LTO-03", Route.LINK, ImageKind.LTOIR)
+def ltoir_above_target_unchecked(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """The first nvJitLinks accept bare LTO-IR for any target, without a promise."""
-    for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        if image.arch is not None and image.arch.number > subject.gpu.arch.number:
-            yield Requirement(
-                FixedVerdict(Verdict.UNDOCUMENTED),
-                f"LTO-IR {image.arch} for {subject.gpu.arch}",
-                remedy=f"compile the LTO-IR for lto_{subject.gpu.arch.number}, or link for sm_"
-                f"{image.arch.number}",
-            )
-
-
-@rule("LTO-04")
-def suffix_ltoir_for_another_target(subject: Subject) -> Iterator[Requirement]:
-    """LTO-IR with a suffix links for other targets only without suffix-only instructions."""
-    for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        arch = image.arch
-        if arch is None:
-            continue
-        hidden = _may_hide_family(image, arch)
-        code = replace(arch, suffix="f") if hidden else arch
-        if _suffix_matches(code, subject.gpu.arch, subject.linker):
-            continue
-        only = "it links only if no instruction needs the suffix; a trial link decides"
-        but = f"its header never shows the suffix f. Code for {arch} links. For {code}, {only}"
+    if image.arch is not None and image.arch.number > subject.gpu.arch.number:
         yield Requirement(
-            FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
-            f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
-            but if hidden else only,
-            remedy=f"link for {_targets_of_suffix(code)}, or compile LTO-IR without the suffix",
+            FixedVerdict(Verdict.UNDOCUMENTED),
+            f"LTO-IR {image.arch} for {subject.gpu.arch}",
+            remedy=f"compile the LTO-IR for lto_{subject.gpu.arch.number}, or link for sm_"
+            f"{image.arch.number}",
         )
+
+
+@per_image("LTO-04", Route.LINK, ImageKind.LTOIR)
+def suffix_ltoir_for_other_target(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
+    """LTO-IR with a suffix links for other targets only without suffix-only instructions."""
+    arch = image.arch
+    if arch is None:
+        return
+    hidden = _may_hide_family(image, arch)
+    code = replace(arch, suffix="f") if hidden else arch
+    if _suffix_matches(code, subject.gpu.arch, subject.linker):
+        return
+    only = "it links only if no instruction needs the suffix; a trial link decides"
+    but = f"its header never shows the suffix f. Code for {arch} links. For {code}, {only}"
+    yield Requirement(
+        FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
+        f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
+        but if hidden else only,
+        remedy=f"link for {_targets_of_suffix(code)}, or compile LTO-IR without the suffix",
+    )
 
 
 def _may_hide_family(image: ImageSignature, arch: SmArch) -> bool:
@@ -208,11 +205,10 @@ def ltoir_loaded_directly(subject: Subject) -> Iterator[Requirement]:
         yield Requirement(FixedVerdict(Verdict.FAIL), "LTO-IR alone", consequence)
 
 
-@rule("LTO-06")
-def lto_option_missing(subject: Subject) -> Iterator[Requirement]:
+@per_image("LTO-06", Route.LINK, ImageKind.LTOIR)
+def lto_option_missing(_: ImageSignature, __: Subject) -> Iterator[Requirement]:
     """A link accepts LTO-IR only with the option -lto."""
-    for _ in image_helpers.linked(subject, ImageKind.LTOIR):
-        yield Requirement(FixedVerdict(Verdict.OK, Component.OPTIONS), "LTO-IR")
+    yield Requirement(FixedVerdict(Verdict.OK, Component.OPTIONS), "LTO-IR")
 
 
 @rule("LTO-07")
@@ -260,15 +256,12 @@ def _taken_beside_ltoir(link: Link) -> Constraint | None:
     return at_least(first, open_below=True) if may_be_called else at_least(first)
 
 
-@rule("LTO-09")
-def ltoir_before_nvjitlink(subject: Subject) -> Iterator[Requirement]:
+@per_image("LTO-09", Route.LINK, ImageKind.LTOIR)
+def ltoir_before_nvjitlink(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """LTO-IR of CUDA 11 is for the driver's own linker, LTO-IR from 12.0 on for nvJitLink."""
-    for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        releases = makers.ltoir_releases(image)
-        if releases and releases[-1] < FIRST_NVJITLINK:
-            yield Requirement(
-                Informational(), makers.describe(image), evidence=makers.evidence(image)
-            )
+    releases = makers.ltoir_releases(image)
+    if releases and releases[-1] < FIRST_NVJITLINK:
+        yield Requirement(Informational(), makers.describe(image), evidence=makers.evidence(image))
 
 
 @rule("LTO-10")
@@ -327,12 +320,11 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     )
 
 
-@rule("LTO-11")
-def ltoir_with_debug(subject: Subject) -> Iterator[Requirement]:
+@per_image("LTO-11", Route.LINK, ImageKind.LTOIR)
+def ltoir_with_debug(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """Device debugging and link-time optimisation exclude each other."""
-    for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        if image.debug:
-            yield Requirement(Informational(), "LTO-IR with debug information")
+    if image.debug:
+        yield Requirement(Informational(), "LTO-IR with debug information")
 
 
 # What nvlink -dlto compares: it builds all with a value that some leave open.
@@ -425,17 +417,16 @@ def _left_over(signature: ModuleSignature) -> bool:
     return linked and ImageKind.LTOIR in kinds and not kinds.isdisjoint(KERNEL_KINDS)
 
 
-@rule("LTO-18")
-def ltoir_of_a_release_to_come(subject: Subject) -> Iterator[Requirement]:
+@per_image("LTO-18", Route.LINK, ImageKind.LTOIR)
+def ltoir_of_a_release_to_come(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """Scrambled LTO-IR in the newest container may be of a release after all known ones."""
-    for image in image_helpers.linked(subject, ImageKind.LTOIR):
-        newest = makers.newest_maker(image)
-        if newest is not None:
-            limit = f"if CUDA {newest} or older made it (as of {ltoir.newest_date()})"
-            yield Requirement(
-                LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
-                "scrambled LTO-IR",
-                f"it links {limit}; a newer compiler may write the same container",
-                evidence=makers.evidence(image),
-                short=f"it links {limit}",
-            )
+    newest = makers.newest_maker(image)
+    if newest is not None:
+        limit = f"if CUDA {newest} or older made it (as of {ltoir.newest_date()})"
+        yield Requirement(
+            LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
+            "scrambled LTO-IR",
+            f"it links {limit}; a newer compiler may write the same container",
+            evidence=makers.evidence(image),
+            short=f"it links {limit}",
+        )

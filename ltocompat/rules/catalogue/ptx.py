@@ -28,6 +28,7 @@ from ltocompat.rules.constraints import (
     linker_not_older_than,
     unknown_version,
 )
+from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.link_selection import compiles_to
 from ltocompat.rules.rule import Component, Constraint, Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import compiles
@@ -37,19 +38,18 @@ if TYPE_CHECKING:
     from ltocompat.model.image import HostBinary
 
 
-@rule("PTX-01")
-def ptx_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
+@per_image("PTX-01", Route.LOAD, ImageKind.PTX)
+def ptx_newer_than_driver(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """A driver compiles PTX up to the ISA version of its own CUDA release."""
-    for image in image_helpers.loaded(subject, ImageKind.PTX):
-        yield Requirement(
-            _driver_for(image.isa),
-            _described(image),
-            remedy=f"ship SASS for {image_helpers.real(subject.gpu)}, or compile the PTX with the "
-            "driver's toolkit. Or compile a cubin without the driver (nvJitLink, nvPTXCompiler, "
-            "NVRTC with an sm_ architecture)",
-            evidence=_version_evidence(image),
-            doubt=_doubt(image),
-        )
+    yield Requirement(
+        _driver_for(image.isa),
+        _described(image),
+        remedy=f"ship SASS for {image_helpers.real(subject.gpu)}, or compile the PTX with the "
+        "driver's toolkit. Or compile a cubin without the driver (nvJitLink, nvPTXCompiler, "
+        "NVRTC with an sm_ architecture)",
+        evidence=_version_evidence(image),
+        doubt=_doubt(image),
+    )
 
 
 @rule("PTX-01")
@@ -63,18 +63,17 @@ def ptx_text_newer_than_driver(host: HostBinary) -> Iterator[Requirement]:
         yield Requirement(passed, subject, conditional=True)
 
 
-@rule("PTX-02")
-def ptx_newer_than_linker(subject: Subject) -> Iterator[Requirement]:
+@per_image("PTX-02", Route.LINK, ImageKind.PTX)
+def ptx_newer_than_linker(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """A linker compiles PTX up to the ISA version of its own release."""
-    for image in image_helpers.linked(subject, ImageKind.PTX):
-        yield Requirement(
-            _linker_for(image.isa),
-            _described(image),
-            remedy=f"update {image_helpers.linker_name(subject)} to the release of the PTX, or "
-            "compile the PTX with the linker's toolkit",
-            evidence=_version_evidence(image),
-            doubt=_doubt(image),
-        )
+    yield Requirement(
+        _linker_for(image.isa),
+        _described(image),
+        remedy=f"update {image_helpers.linker_name(subject)} to the release of the PTX, or "
+        "compile the PTX with the linker's toolkit",
+        evidence=_version_evidence(image),
+        doubt=_doubt(image),
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -146,17 +145,16 @@ ptx_for_one_gpu = rule("PTX-04", ImageKind.PTX)(image_helpers.not_this_arch)
 ptx_for_a_family = rule("PTX-05", ImageKind.PTX)(image_helpers.not_this_family)
 
 
-@rule("PTX-06")
-def ptx_only(subject: Subject) -> Iterator[Requirement]:
+@per_image("PTX-06", Route.LOAD, ImageKind.PTX)
+def ptx_only(_: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """Without SASS for a GPU, the driver compiles PTX if it can."""
-    for _ in image_helpers.loaded(subject, ImageKind.PTX):
-        gpu = image_helpers.real(subject.gpu)
-        yield Requirement(
-            FixedVerdict(Verdict.JIT),
-            "PTX alone",
-            f"there is no SASS for {gpu}, so the driver compiles the PTX at load",
-            remedy=f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
-        )
+    gpu = image_helpers.real(subject.gpu)
+    yield Requirement(
+        FixedVerdict(Verdict.JIT),
+        "PTX alone",
+        f"there is no SASS for {gpu}, so the driver compiles the PTX at load",
+        remedy=f"add SASS: -gencode arch=compute_{subject.gpu.arch.number},code={gpu}",
+    )
 
 
 _NO_PTX = "CUDA_DISABLE_PTX_JIT"
@@ -208,28 +206,27 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
         )
 
 
-@rule("PTX-09")
-def ptx_calls_what_nothing_defines(subject: Subject) -> Iterator[Requirement]:
+@per_image("PTX-09", Route.LOAD, ImageKind.PTX)
+def ptx_calls_what_nothing_defines(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """The driver compiles PTX alone, so that it must contain all functions that it calls."""
-    for image in image_helpers.loaded(subject, ImageKind.PTX):
-        # Regions that a device link has used up are linked with each other.
-        if image.prelinked or image.symbols is None:
-            continue
-        verdict, names = Verdict.FAIL, image.symbols.undefined_functions
-        error = "error 218 (Unresolved extern function)"
-        if image.relocatable:
-            # Compiled as for a link: what no kernel reaches is left out, and variables count.
-            error = "error 500 (named symbol not found)"
-            names = image.symbols.needed_by_kernels or image.symbols.undefined
-            verdict = Verdict.FAIL if image.symbols.needed_by_kernels else Verdict.UNKNOWN
-        if names:
-            yield Requirement(
-                FixedVerdict(verdict),
-                _described(image),
-                f"it uses {image_helpers.listed(names)} without a definition: lazy "
-                f"and eager loading both fail with {error}",
-                short=f"it uses {image_helpers.listed(names)} without a definition",
-            )
+    # Regions that a device link has used up are linked with each other.
+    if image.prelinked or image.symbols is None:
+        return
+    verdict, names = Verdict.FAIL, image.symbols.undefined_functions
+    error = "error 218 (Unresolved extern function)"
+    if image.relocatable:
+        # Compiled as for a link: what no kernel reaches is left out, and variables count.
+        error = "error 500 (named symbol not found)"
+        names = image.symbols.needed_by_kernels or image.symbols.undefined
+        verdict = Verdict.FAIL if image.symbols.needed_by_kernels else Verdict.UNKNOWN
+    if names:
+        yield Requirement(
+            FixedVerdict(verdict),
+            _described(image),
+            f"it uses {image_helpers.listed(names)} without a definition: lazy "
+            f"and eager loading both fail with {error}",
+            short=f"it uses {image_helpers.listed(names)} without a definition",
+        )
 
 
 @rule("PTX-10")
@@ -259,18 +256,17 @@ def ptx_older_than_its_target(subject: Subject) -> Iterator[Requirement]:
         )
 
 
-@rule("PTX-11")
-def ptx_picked_and_refused(subject: Subject) -> Iterator[Requirement]:
+@per_image("PTX-11", Route.LINK, ImageKind.PTX)
+def ptx_picked_and_refused(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
     """A linker that picks PTX only by its number refuses PTX whose suffix excludes the target."""
-    for image in image_helpers.linked(subject, ImageKind.PTX):
-        if image.arch is None or compiles_to(image.arch, subject.gpu.arch):
-            continue
-        yield Requirement(
-            FixedVerdict(Verdict.FAIL),
-            f"{image} for {subject.gpu.arch}",
-            remedy=f"use nvJitLink 13.0 or newer, or link for sm_{image.arch.number}"
-            f"{image.arch.suffix}. Or leave out the PTX with a suffix",
-        )
+    if image.arch is None or compiles_to(image.arch, subject.gpu.arch):
+        return
+    yield Requirement(
+        FixedVerdict(Verdict.FAIL),
+        f"{image} for {subject.gpu.arch}",
+        remedy=f"use nvJitLink 13.0 or newer, or link for sm_{image.arch.number}"
+        f"{image.arch.suffix}. Or leave out the PTX with a suffix",
+    )
 
 
 @rule("PTX-12")

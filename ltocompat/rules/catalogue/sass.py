@@ -12,6 +12,7 @@ from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers, makers
 from ltocompat.rules.constraints import FixedVerdict, at_least
+from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.linker_traits import newest_traits
 from ltocompat.rules.rule import Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import runs, same_arch
@@ -110,14 +111,13 @@ def sass_for_one_gpu_loaded_by_others(subject: Subject) -> Iterator[Requirement]
 sass_for_a_family = rule("SASS-04", ImageKind.SASS)(image_helpers.not_this_family)
 
 
-@rule("SASS-07")
-def sass_of_13_below_580(subject: Subject) -> Iterator[Requirement]:
+@per_image("SASS-07", Route.LOAD, ImageKind.SASS)
+def sass_of_13_below_580(image: ImageSignature, _: Subject) -> Iterator[Requirement]:
     """Cubins in the form of CUDA 13 are documented for drivers from 580 on."""
-    for image in image_helpers.loaded(subject, ImageKind.SASS):
-        if makers.only_cuda_13_writes(image):
-            yield Requirement(
-                at_least(floors.driver("generation-2-driver")), "SASS in the format of CUDA 13"
-            )
+    if makers.only_cuda_13_writes(image):
+        yield Requirement(
+            at_least(floors.driver("generation-2-driver")), "SASS in the format of CUDA 13"
+        )
 
 
 @rule("SASS-08")
