@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import product
 
 from packaging.version import Version
 
@@ -16,7 +17,7 @@ from ltocompat.facts.libraries import (
     toolkit_packages,
 )
 from ltocompat.facts.toolkits import ToolkitPin
-from ltocompat.model.library_name import library_name
+from ltocompat.model.library_name import library_major, library_name
 
 ROWS = [row for rows in library_packages().values() for row in rows]
 # What NVIDIA's packages ask for that is not NVIDIA's, or a metapackage, or (by nvidia-cudss-cu13
@@ -99,3 +100,26 @@ def test_their_names_are_those_of_libraries_of_cuda() -> None:
         "nvcomp_cpu64_5.dll",
         "nvcomp_cpu64_6.dll",
     }
+
+
+def test_a_file_of_windows_has_the_major_of_its_twin_on_linux() -> None:
+    """Toolkits before CUDA 12 write cudart64_110.dll beside libcudart.so.11.0."""
+    majors: dict[tuple[str, int, str], dict[str, set[int]]] = {}
+    for row in ROWS:
+        for file in map(posixpath.basename, row.files):
+            name, major = library_name(file), library_major(file)
+            if name is not None and major is not None:
+                twins = majors.setdefault((row.name, row.major, name), {})
+                twins.setdefault("dll" if file.endswith("dll") else "so", set()).add(major)
+    both = {key: twins for key, twins in majors.items() if len(twins) == 2}
+    assert len(both) > 50
+    for key, twins in both.items():
+        assert twins["dll"] == twins["so"], key
+
+
+def test_runtimes_of_old_toolkits_have_their_major_on_windows() -> None:
+    """The minor belongs to the name before CUDA 12; delvewheel adds a hash."""
+    releases = ["6.5", "7.5", "8.0", "9.0", "9.2", "10.0", "10.2", "11.0", "12", "13"]
+    for release, bits, copy in product(releases, (32, 64), ("", f"-{'0f' * 16}")):
+        name = f"cudart{bits}_{release.replace('.', '')}{copy}.dll"
+        assert library_major(name) == int(release.partition(".")[0]), name

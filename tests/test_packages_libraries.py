@@ -190,6 +190,20 @@ def test_libraries_of_old_toolkits_are_known_on_windows(tmp_path: Path, old: str
     assert "no package that pip installs has it" in problem.remedy
 
 
+@strikes("PKG-05")
+@spares("PKG-05")
+@every("runtime", [("cudart64_101.dll", 10), ("cudart64_110.dll", 11), ("cudart64_13.dll", 13)])
+@every("named", [10, 11, 12, 13])
+def test_a_name_of_another_major_than_the_runtime_fails_on_windows(
+    tmp_path: Path, runtime: tuple[str, int], named: int
+) -> None:
+    file, major = runtime
+    hosts = {"libx/x.dll": image().replace(b"cudart64_12.dll", file.encode().ljust(15, b"\0"))}
+    hosts["libx/x.dll"] = hosts["libx/x.dll"].replace(b"nvrtc64_120_0.dll", b"nobodys_120_0.dll")
+    problems = judged(wheel(tmp_path, hosts, name=f"libx-cu{named}", tag=WINDOWS))
+    assert any(p.rule == "PKG-05" and file in p.message for p in problems) is (named != major)
+
+
 def test_a_dependency_is_told_once_whatever_needs_it(tmp_path: Path) -> None:
     """As nvidia-cusolver 12.4.1.2 needs cuBLAS and cublasLt."""
     members = {PLACE: needing("libcublas.so.13", "libcublasLt.so.13")}

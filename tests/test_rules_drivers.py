@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,47 +84,72 @@ def test_drv_01_asks_nothing_where_the_writer_is_not_known() -> None:
 _LEAST = {10: "450.51.05", 11: "450.51.05", 12: "525.60.13", 13: "580.65.06"}
 
 
+_CODE: dict[
+    str, tuple[dict[str, Any], int]
+] = {  # what each image is, with the oldest CUDA major whose drivers load it
+    "nothing known": ({"kind": ImageKind.SASS}, 0),
+    "PTX 7.0": ({"kind": ImageKind.PTX, "isa": "7.0"}, 11),
+    "PTX 8.5": ({"kind": ImageKind.PTX, "isa": "8.5"}, 12),
+    **{f"SASS of {n}": ({"kind": ImageKind.SASS, "cuda": f"{n}.0"}, n) for n in (11, 12)},
+}
+
+
 @given(
     majors=st.lists(st.sampled_from([10, 11, 12, 13]), max_size=3),
     how=st.sampled_from(["needed", "opened"]),
-    kernels=st.sampled_from([False, True, None]),
-    modules=st.integers(0, 2),
+    codes=st.lists(st.tuples(st.sampled_from([*_CODE]), st.sampled_from([True, False, None]))),
+    windows=st.booleans(),
     version=st.sampled_from([None, *_LEAST.values(), "470.82.01", "570.26"]),
 )
 @strikes("DRV-01")
 @spares("DRV-01")
-@settings(max_examples=300, deadline=None)
-def test_drv_01_the_runtime_speaks_for_files_without_kernels(
-    majors: list[int], how: str, *, kernels: bool | None, modules: int, version: str | None
+@settings(max_examples=400, deadline=None)
+def test_drv_01_no_code_outlives_the_runtime_of_its_file(
+    majors: list[int],
+    how: str,
+    codes: list[tuple[str, bool | None]],
+    *,
+    windows: bool,
+    version: str | None,
 ) -> None:
     """Each call of a runtime of CUDA 12 fails on R450, whichever code is in the file."""
-    images = (image(ImageKind.SASS, "sm_52", has_kernels=kernels),)
+    name = "cudart64_{}{}.dll" if windows else "libcudart.so.{}.{}"
     hosts = [
         HostBinary(
             place=Location(f"lib{at}.so"),
-            format="ELF",
+            format="PE" if windows else "ELF",
             machine="x86-64",
             type="shared library",
-            libraries=(CudaLibrary("libcudart", how, f"libcudart.so.{major}.0", None, "name"),),
+            libraries=(CudaLibrary("libcudart", how, name.format(major, 0), None, "name"),),
         )
         for at, major in enumerate(majors)
     ]
-    modules_of = [
-        ModuleGroup(ModuleSignature(images, registered=True), {}, modules, Location("x.so"))
-        for _ in range(min(modules, 1))
+    groups = [
+        ModuleGroup(
+            ModuleSignature(
+                (image(arch="sm_52", has_kernels=kernels, **_CODE[code][0]),), registered=True
+            ),
+            {},
+            1,
+            Location("x.so"),
+        )
+        for code, kernels in codes
     ]
-    summary = ArtifactSummary("x.so", modules_of, hosts=hosts)
+    summary = ArtifactSummary("x.so", groups, hosts=hosts)
     judge = ArtifactJudge(summary, Engine())
     part = version and VersionSet(version, (driver(version),), Quantifier.ALL, "given")
     (result,) = judge.results(Target(name="t", gpus=(gpu("sm_52"),), driver=part or None))
-    told = [finding for finding in result.findings if finding.rule == "DRV-01"]
-    asks = bool(majors and modules) and how == "needed" and kernels is False
-    too_old = version is not None and driver(version) < driver(_LEAST[min(majors, default=10)])
-    assert bool(told) is (asks and too_old)
+    told = [f for f in result.findings if f.rule == "DRV-01" and "runtime 1" in f.message]
+    needed = min(majors, default=0) if how == "needed" and codes else 0
+    own = [_CODE[code][1] for code, kernels in codes if kernels is not False]
+    asks = needed and (not own or min(own) < needed)
+    too_old = version is not None and driver(version) < driver(_LEAST[max(needed, 10)])
+    assert bool(told) is bool(asks and too_old)
     assert all(finding.verdict is FAIL for finding in told)
-    assert (result.verdict is FAIL) is bool(told)
-    if kernels is False:
-        assert ("load" in result.not_judged) is (asks and version is None)
+    if needed and too_old:
+        assert result.verdict is FAIL
+    if codes and not own:
+        assert ("load" in result.not_judged) is bool(asks and version is None)
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,9 @@ def test_the_device_runtime_that_a_package_hands_out_decides_nothing_of_it(tmp_p
         ("libnvoptix.so.1", True),  # 64
         ("libnvcuvid.so.1", True),  # 90
         ("libnvidia-rtcore.so.535.261.03", True),
+        ("libcuda-f27223c5.so.580.95.05", True),  # auditwheel's copy in gwatch-cu128 0.0.3
         ("libcudart.so.12", False),
+        ("libcudart-f27223c5.so.12", False),
         ("libnvidia-mine.so.1", False),
         ("libmine.so", False),
     ],

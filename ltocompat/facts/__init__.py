@@ -156,9 +156,10 @@ def among_tests(folders: Iterable[str]) -> bool:
 
 # Of a driver and of cuda-compat (installed components in the driver's README; libraries of others
 # may begin with libnvidia- too); Debian's libcuda 535.261.03 and 550.163.01 have 217 modules.
+# auditwheel puts a hash into the name of a copy: libcuda-f27223c5.so.580.95.05 (gwatch-cu128).
 _OF_DRIVER = re.compile(
     r"lib(?:cuda|cudadebugger|nvcuvid|nvoptix|nvidia-(?:compiler|encode|fatbinaryloader|gpucomp|ngx"
-    r"|nvvm|opencl|opticalflow|ptxjitcompiler|rtcore))\.so\.[0-9][0-9.]*"
+    r"|nvvm|opencl|opticalflow|ptxjitcompiler|rtcore))(?:-[0-9a-f]{8})?\.so\.[0-9][0-9.]*"
 )
 
 

@@ -37,7 +37,8 @@ _WINDOWS_NAME = (
 # Those whose names on Linux differ in more than a prefix.
 _WINDOWS_LIBRARIES = {"nvcuda": "libcuda", "nvjitlink": "libnvJitLink"}
 
-_MAJOR = r"\.so\.([0-9]{1,9})|_([0-9]{1,9})[0-9]_[0-9]"
+# Toolkits before CUDA 12 write the minor, too: cudart64_110.dll, cublas64_92.dll, cudart64_12.dll.
+_MAJOR = r"\.so\.([0-9]{1,9})|_([0-9]{1,9})[0-9]_[0-9]|(?:32|64)_(1[0-9]|[1-9])[0-9]?(?![0-9_])"
 
 
 def library_name(file: str) -> str | None:
@@ -57,4 +58,4 @@ def library_name(file: str) -> str | None:
 def library_major(file: str) -> int | None:
     """Return 12 for ``libnvrtc.so.12`` and ``nvrtc64_120_0.dll``; None without a major."""
     match = re.search(_MAJOR, file, re.IGNORECASE)
-    return int(match[1] or match[2]) if match else None
+    return int(match[1] or match[2] or match[3]) if match else None

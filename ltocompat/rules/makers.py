@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ltocompat.facts import ltoir
+from ltocompat.facts import ltoir, toolkits
 from ltocompat.model.arch import Release
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.signature import ImageSignature
@@ -38,6 +38,12 @@ def newest_maker(image: ImageSignature) -> Release | None:
 def writer(image: ImageSignature) -> Release | None:
     """Return the newest release whose tool wrote a cubin; None if unknown."""
     return max((release for maker in image.made_by for release in maker.releases), default=None)
+
+
+def major(image: ImageSignature) -> int:
+    """Return the oldest CUDA major whose drivers may load SASS or PTX; 0 if unknown."""
+    release = toolkits.ptx_cuda(image.isa or "") if image.kind is ImageKind.PTX else writer(image)
+    return release.major if release else 0
 
 
 def only_cuda_13_writes(image: ImageSignature) -> bool:

@@ -55,7 +55,7 @@ def driver_below_major_floor(image: ImageSignature, _: Subject) -> Iterator[Requ
 def driver_below_runtime(host: HostBinary) -> Iterator[Requirement]:
     """The CUDA runtime that the loader loads with a file refuses older drivers at each call.
 
-    Kernels name their own minimum driver.
+    The engine asks it only if older drivers may load some code, or if there are no kernels.
     """
     from ltocompat.rules.linker_imports import files_of, majors_of  # late
 

@@ -15,6 +15,7 @@ from ltocompat.model.image import HostBinary
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Finding
+from ltocompat.rules import makers
 from ltocompat.rules.catalogue import requirements_of_host
 from ltocompat.rules.engine import picked_code
 from ltocompat.rules.engine.arch_parts import archs_of, stem
@@ -66,14 +67,15 @@ class Engine:
     def host_needs(self, whole: ArtifactSummary) -> dict[HostBinary, tuple[Requirement, ...]]:
         """Collect the requirements of each host file of an artifact.
 
-        A CUDA runtime asks for a driver only if no module has kernels. Of several runtimes, the
-        oldest asks: a package may have files for several releases of PyTorch.
+        A CUDA runtime asks for a driver unless all kernels ask for one as new. Of several
+        runtimes, the oldest asks: a package may have files for several releases of PyTorch.
         """
         asked = {host: self.requirements_of_host(host) for host in whole.hosts}
         runtimes = {each.runtime for each in chain.from_iterable(asked.values())} - {0}
         images = (image for group in whole.groups for image in group.signature.images)
-        asks = bool(whole.groups) and all(image.has_kernels is False for image in images)
-        counting = (0, min(runtimes)) if runtimes and asks else (0,)
+        majors = (makers.major(image) for image in images if image.has_kernels is not False)
+        asks = bool(whole.groups) and min(majors, default=0) < min(runtimes, default=0)
+        counting = (0, min(runtimes)) if asks else (0,)
         return {host: tuple(r for r in own if r.runtime in counting) for host, own in asked.items()}
 
     def finding_of(self, ruling: Ruling) -> Finding:
