@@ -189,10 +189,7 @@ class Side:
     def _module(self, module: Module) -> None:
         self.modules += 1
         file = self._file(Location(module.place.path, module.place.members))
-        if self._names:
-            self._read[module.place] = [
-                image.kernels if image.kind in KERNEL_KINDS else None for image in module.images
-            ]
+        self._read[module.place] = [image.kernels for image in module.images]
         for image in module.images:
             self.images += 1
             self._image(image, file)
