@@ -460,15 +460,43 @@ def test_off_a_terminal_a_line_comes_while_one_member_is_unpacked(
         now[0] += 10
         watchdog._look()  # noqa: SLF001 - as SIGALRM does
     told = capfd.readouterr()
-    times = re.findall(
-        r"ltocompat: 25% of 4.0 MiB (.*)x\\u2028.deb \(last read\), still at work\n", told.err
-    )
+    times = re.findall(r"ltocompat: 25% of 4.0 MiB (.*)x\\u2028.deb, still at work\n", told.err)
     assert times == ["", "", "(2 min left) "]  # three times 30 s
     assert told.out == ""
     line.close()
     now[0] += 10
     watchdog._look()  # noqa: SLF001
     assert capfd.readouterr().err == ""
+
+
+def test_work_that_tells_nothing_is_told_at_any_rate(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    line = ProgressLine()
+    for _ in range(25):
+        now[0] += 1
+        watchdog._look()  # noqa: SLF001 - as SIGALRM does
+    line.close()
+    seconds = re.findall(r"ltocompat: still at work after (\d+) s\n", capfd.readouterr().err)
+    assert seconds == ["5", "10", "20"]
+
+
+def test_a_terminal_shows_that_a_member_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    line, terminal, advance = line_at(monkeypatch)
+    advance(2)
+    line(Progress("x.whl", 1 << 20, 4 << 20))
+    for _ in range(7):
+        advance(1)
+        watchdog._look()  # noqa: SLF001 - as SIGALRM does
+    assert terminal.text == "\r 25% of 4.0 MiB x.whl"
+    stale = "\r 25% of 4.0 MiB x.whl, still at work"
+    assert capfd.readouterr().err == 2 * stale
+    line.close()
+    assert terminal.text.endswith("\r" + " " * len(stale[1:]) + "\r")
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_a_file_of_more_has_its_reader_look_more_often(
 
     def looks(data: bytes) -> int:
         clock = Clock()
-        monkeypatch.setattr(walk, "Budget", lambda _: clock)
+        monkeypatch.setattr(walk, "Budget", lambda *_, **__: clock)
         list(records_of_view(ByteView.of(data), Location("x"), ScanSettings(jobs=1)))
         return clock.looks
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 from msgspec import Struct, field
@@ -146,7 +146,8 @@ class Budget(Struct):
         limits: the bounds.
         decoded: bytes that images were decoded to.
         unpacked: bytes that members were unpacked to.
-        reached: offset of the current member in the file, bytes; for progress.
+        unpacking: called with the source and the offset of the bytes that were unpacked last; for
+            progress.
         deadline: end of the time, on the monotonic clock, seconds.
         recent: images that were decoded last.
     """
@@ -154,7 +155,7 @@ class Budget(Struct):
     limits: Limits = DEFAULT_LIMITS
     decoded: int = 0
     unpacked: int = 0
-    reached: int = 0
+    unpacking: Callable[[object, int], None] | None = None
     deadline: float = field(default=0.0)
     recent: Recent = field(default_factory=Recent)
 

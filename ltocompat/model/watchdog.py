@@ -18,7 +18,7 @@ from ltocompat.model.limits import Budget
 GRACE = 60.0
 """Seconds for which a reader may continue after its time was used up."""
 
-_EVERY = 10.0  # seconds between two looks
+_EVERY = 1.0  # seconds between two looks
 _at_work: list[tuple[Budget, float]] = []  # each with when it was begun, on the monotonic clock
 _grace: list[float] = []  # empty until it was begun
 

@@ -127,6 +127,7 @@ def _closed(mode: str) -> IO[str]:
     return stream
 
 
+_NAME = "ltocompat: "
 _PATIENCE = 1.0  # seconds of work before the line appears
 _WORTH_SAYING = 60.0  # seconds that are left, from which on they are shown
 _PERIOD = 0.1  # seconds between two states of it
@@ -142,31 +143,26 @@ class ProgressLine:
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        self._begun = self._since = time.monotonic()
+        self._begun = self._since = self._heard = time.monotonic()
         self._next = self._begun + (_PATIENCE if self._terminal else _LINES_PATIENCE)
         self._last: Progress | None = None
         self._shown = 0
-        if not self._terminal:
-            at_each_look.append(self._still_at_work)
+        at_each_look.append(self._still_at_work)
 
     def __call__(self, progress: Progress) -> None:
         """Take note of ``progress`` and show it when it is time to."""
+        self._heard = time.monotonic()
         if self._last is None or self._last.path != progress.path:
-            self._since = time.monotonic()
+            self._since = self._heard
         self._last = progress
-        if not self._overdue():
-            return
-        if self._terminal:
-            text = self._line(progress, shutil.get_terminal_size().columns - 1)
-            sys.stderr.write("\r" + text.ljust(self._shown))
-            self._shown = max(self._shown, len(text))
-        else:
-            sys.stderr.write(f"{self._line(progress, PIPED)}\n")
-        sys.stderr.flush()
+        if self._overdue():
+            sys.stderr.write(self._shown_line())
+            sys.stderr.flush()
 
     def _still_at_work(self) -> None:
-        if self._last is not None and self._overdue():
-            line = self._line(self._last, PIPED, " (last read), still at work") + "\n"
+        stale = time.monotonic() - self._heard > _LINES_PATIENCE
+        if (stale or not self._terminal) and self._overdue():
+            line = self._shown_line(", still at work")
             with suppress(OSError):  # not through a stream that may be writing just now
                 os.write(2, line.encode("utf-8", "backslashreplace"))
 
@@ -191,10 +187,21 @@ class ProgressLine:
             sys.stderr.flush()
             self._shown = 0
 
-    def _line(self, progress: Progress, width: int, end: str = "") -> str:
-        state = ("" if self._terminal else "ltocompat: ") + self._state(progress)
-        room = max(width - len(state + end), 8)
-        return state + clip_middle(escape(progress.path), room) + end
+    def _shown_line(self, end: str = "") -> str:
+        """Return the text of a line, over the last one on a terminal, which counts as shown."""
+        start, width = (
+            ("", shutil.get_terminal_size().columns - 1) if self._terminal else (_NAME, PIPED)
+        )
+        if self._last is None:
+            line = f"{start}still at work after {time.monotonic() - self._begun:.0f} s"
+        else:
+            state = start + self._state(self._last)
+            room = max(width - len(state + end), 8)
+            line = state + clip_middle(escape(self._last.path), room) + end
+        if not self._terminal:
+            return line + "\n"
+        line, self._shown = line.ljust(self._shown), max(self._shown, len(line))
+        return f"\r{line}"
 
     def _state(self, progress: Progress) -> str:
         if progress.done >= progress.total:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import Protocol
@@ -58,7 +58,12 @@ def read(
             return
         # The largest first, so that none is left for one core at the end.
         order = sorted(range(len(items)), key=sizes.__getitem__, reverse=True)
-        results = workers.in_order(lambda item: list(work(item)), items, most, order)
+        more = f" and {len(items) - 1:,} more" if len(items) > 1 else ""
+
+        def waiting(read: Sequence[int]) -> None:
+            settings.report(f"{path_of(items[0])}{more}", sum(map(min, read, sizes)), sum(sizes))
+
+        results = workers.in_order(lambda item: list(work(item)), items, most, order, waiting)
         for item, size, found in zip(items, sizes, results, strict=True):
             yield work(item) if found is None else found
             settings.report(path_of(item) or "", size, size)

@@ -111,8 +111,10 @@ class ScanSettings(Struct, frozen=True):
             yield view
 
     def report(self, path: str, done: int, total: int) -> None:
-        """Report progress, except in workers."""
-        if self.progress is not None and not workers.inside():
+        """Report progress; a worker tells its parent."""
+        if workers.inside():
+            workers.tell_parent(done)
+        elif self.progress is not None:
             self.progress(path, done, total)
 
     def keep(self, place: Location, view: ByteView) -> None:
@@ -455,13 +457,13 @@ def _in_file(
     top: Location | None = None,
 ) -> Iterator[Stored | Module]:
     """Yield what is stored in a file; of one that is read in slices, its described modules."""
-    budget = Budget(settings.limits)
+    progress = _FileProgress(settings, place.path, view)
+    budget = Budget(settings.limits, unpacking=progress.unpacking)
     top = top or Location(place.path)
-    found = _FileWalk(place, budget, settings, slicing).stored(view, top)
+    found = _FileWalk(place, budget, settings, slicing, progress).stored(view, top)
     for stored in watched_steps(found, budget):
-        if not isinstance(stored, Skipped):
-            reached = budget.reached if stored.place.members else stored.place.offset or 0
-            settings.report(place.path, reached, view.size)
+        if not isinstance(stored, Skipped) and len(stored.place.members) <= len(top.members) + 1:
+            progress.reading(stored.place.offset or 0)
         # A limit that was hit around the place may be why nothing is found there.
         limited = isinstance(stored, Skipped) and stored.limit and stored.place.contains(place)
         if place.contains(stored.place) or limited:
@@ -473,6 +475,46 @@ def _in_file(
                 yield replace(stored, images=images, size=None)
 
 
+class _FileProgress(Struct):
+    """The bytes of a file that were read. A member counts half when it is unpacked.
+
+    Attributes:
+        settings: get the progress.
+        path: the path of the file.
+        view: its bytes.
+        begin: offset of the end of the last member, bytes.
+        end: offset of the end of the current member, bytes; 0 without members.
+        size: unpacked bytes of the current member.
+    """
+
+    settings: ScanSettings
+    path: str
+    view: ByteView
+    begin: int = 0
+    end: int = 0
+    size: int = 0
+
+    def unpacking(self, source: object, offset: int) -> None:
+        """Report that a member of the file, the next or the current, is unpacked to an offset."""
+        if source is self.view.source:
+            if offset > self.end:
+                self.settings.report(self.path, (self.end + offset) // 2, self.view.size)
+            else:  # which is an archive itself, and is stored as it is
+                self.reading(offset - self.begin)
+
+    def enter(self, member: Member) -> None:
+        """Report that the next member of the file is unpacked."""
+        self.begin, self.end, self.size = self.end, max(member.end, self.end), member.view.size
+        self.reading(0)
+
+    def reading(self, offset: int) -> None:
+        """Report that the current member is read to an offset, or the file without members."""
+        if self.end:
+            half = (self.begin + self.end) // 2
+            offset = half + (self.end - half) * min(offset, self.size) // max(self.size, 1)
+        self.settings.report(self.path, offset, self.view.size)
+
+
 class _FileWalk(Struct, Generic[T], frozen=True):
     """A walk through one file, from container to container.
 
@@ -481,12 +523,14 @@ class _FileWalk(Struct, Generic[T], frozen=True):
         budget: account of the file.
         settings: how to read.
         slicing: how a large program is read by several processes; None: by this one.
+        progress: gets the members of the file.
     """
 
     wanted: Location
     budget: Budget
     settings: ScanSettings
     slicing: Slicing[T] | None
+    progress: _FileProgress
 
     def stored(self, view: ByteView, at: Location) -> Iterator[Stored | Module]:
         """Yield the stored modules at a place with these bytes."""
@@ -523,7 +567,7 @@ class _FileWalk(Struct, Generic[T], frozen=True):
                 yield member
                 continue
             if top:
-                self.budget.reached = member.position
+                self.progress.enter(member)
             if concerns(member.place, self.wanted):
                 self.settings.keep(member.place, member.view)
                 yield from self.stored(member.view, member.place)

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from mmap import mmap
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import TYPE_CHECKING, Generic, cast
@@ -37,13 +38,21 @@ _MOST_QUEUED = 4096 // _NUMBER.size
 _MOST_KEPT = 64 * MIB  # results whose turn has not come, bytes
 _PIPE_SIZE = MIB
 _CGROUPS = Path("/sys/fs/cgroup")
+_PERIOD = 0.1  # seconds between two reports of progress
 
 _inside = False
+_bytes_read: list[memoryview] = []  # of the current item of a worker, shared with its parent
 
 
 def inside() -> bool:
-    """Return whether this process is a worker, which reports no progress and starts no workers."""
+    """Return whether this process is a worker, which starts no workers."""
     return _inside
+
+
+def tell_parent(bytes_read: int) -> None:
+    """Tell the parent how many bytes of the current item this worker has read."""
+    for number in _bytes_read:
+        number[0] = bytes_read
 
 
 def available(jobs: int | None = None) -> int:
@@ -92,10 +101,14 @@ def _quotas() -> Iterator[int]:
 
 
 def in_order(
-    work: Callable[[T], R], items: Sequence[T], number: int, order: Sequence[int] | None = None
+    work: Callable[[T], R],
+    items: Sequence[T],
+    number: int,
+    order: Sequence[int] | None = None,
+    waiting: Callable[[Sequence[int]], None] | None = None,
 ) -> Iterator[R | None]:
     """Yield the results of a ``Pool`` whose workers start with the first request for a result."""
-    with Pool(work, items, number, order) as pool:
+    with Pool(work, items, number, order, waiting=waiting) as pool:
         yield from pool
 
 
@@ -113,6 +126,7 @@ class Pool(Closing, Generic[T, R]):
         number: number of workers.
         order: numbers of the items in the order in which to begin them; None: their own order.
         queued: number of items in the pipe for each worker; large for short items.
+        waiting: called with the bytes of each item that were read, while there is no result.
     """
 
     def __init__(
@@ -122,9 +136,13 @@ class Pool(Closing, Generic[T, R]):
         number: int,
         order: Sequence[int] | None = None,
         queued: int = _QUEUED,
+        *,
+        waiting: Callable[[Sequence[int]], None] | None = None,
     ) -> None:
         number = min(number, len(items))
         self._count = len(items)
+        self._waiting = waiting
+        self._read = memoryview(mmap(-1, (len(items) or 1) * 8)).cast("q")
         self._todo = deque(range(len(items)) if order is None else order)
         self._most = min(number * queued, _MOST_QUEUED)
         self._done: dict[int, bytes] = {}
@@ -148,9 +166,12 @@ class Pool(Closing, Generic[T, R]):
 
         def done(task: int) -> bytes:
             try:
+                _bytes_read[:] = [self._read[task : task + 1]]
                 return pickle.dumps(work(items[task]), pickle.HIGHEST_PROTOCOL)
             except Exception:  # noqa: BLE001 - the parent does it again, and says what is wrong
                 return _NOT_DONE
+            finally:
+                tell_parent(sys.maxsize)
 
         context = get_context("fork")
         tasks, self._tasks = os.pipe()
@@ -228,7 +249,9 @@ class Pool(Closing, Generic[T, R]):
             self._tasks = None
 
     def _receive(self) -> None:
-        for key, _ in self._selector.select():
+        while not (ready := self._selector.select(self._waiting and _PERIOD)) and self._waiting:
+            self._waiting(self._read)
+        for key, _ in ready:
             found = cast("Connection", key.fileobj)
             if found not in self._workers:  # all were ended
                 return

@@ -69,7 +69,7 @@ def members(
         elif name not in _INDEXES:
             count += 1
             budget.check("members", count, "the archive has over {most} members")
-            stored = Member(place.member(name), body, position)
+            stored = Member(place.member(name), body, end)
             yield _thin_member(view, place, name, budget) if thin else stored
         position = end + end % 2
 

@@ -470,7 +470,7 @@ class _LayerWalk(Struct):
                     self.packages += packages_listed(name, found.view, self.budget, self.kept)
                 except Malformed as error:
                     yield Skipped(place, str(error), header.size)
-                yield Member(place, found.view, self.done + found.position)
+                yield Member(place, found.view, self.done + found.end)
             else:
                 yield found
 

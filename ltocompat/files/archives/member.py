@@ -21,12 +21,12 @@ class Member(Struct, frozen=True):
     Attributes:
         place: its place.
         view: its unpacked bytes.
-        position: bytes of its container that were read before it; for progress.
+        end: offset of its end in the container, bytes; for progress.
     """
 
     place: Location
     view: ByteView
-    position: int = 0
+    end: int = 0
 
 
 def concerns(place: Location, wanted: Location) -> bool:

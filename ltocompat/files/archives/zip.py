@@ -324,7 +324,7 @@ class _ZipWalk(Struct):
             target = view.all().decode("utf-8", "surrogateescape")
             yield from self._names.link_at(place, name, target, self._wanted, hard=False)
             return
-        yield Member(place, view, entry.header)
+        yield Member(place, view, data.start + data.size)
 
     def _data(self, entry: ZipEntry) -> tuple[ByteView, list[str]]:
         """The stored bytes of a member, which no other may share, and what is wrong with them."""
