@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +22,7 @@ from package_writer import zip_of
 
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
+from ltocompat.model.failure import LinkerDownload
 from ltocompat.targets.linkers import (
     Cache,
     Machine,
@@ -32,6 +34,8 @@ from ltocompat.targets.linkers import (
 from ltocompat.targets.linkers.installing import Fetch, _environment, fetch, install_one
 from ltocompat.targets.linkers.machine import program_path
 from ltocompat.targets.linkers.version_request import VersionRequest, choose
+
+pytestmark = pytest.mark.filterwarnings("ignore::ltocompat.model.failure.LinkerDownload")
 
 LIBRARY = library("12.4.127")
 WHEEL = wheel(LIBRARY)
@@ -99,6 +103,24 @@ def test_only_the_library_is_kept(cache: Cache) -> None:
     (file,) = origin["files"]
     assert file["sha256"] == hashlib.sha256(LIBRARY).hexdigest()
     assert file["wheel"].endswith(".whl")
+
+
+def test_a_download_says_its_size_and_its_folder_and_how_far_it_is(cache: Cache) -> None:
+    told = list[tuple[str, int, int]]()
+    first, last = WHEEL[:1000], WHEEL[1000:]
+
+    def pip(_: str, folder: str) -> None:
+        put(Path(folder), "x.whl", first)
+        while not any(done == len(first) for _, done, _ in told):
+            time.sleep(0.01)
+        put(Path(folder), "x.whl", first + last)
+
+    wanted = known()
+    folder = re.escape(cache.folder)
+    with pytest.warns(LinkerDownload, match=rf"^downloading {wanted} \([0-9.]+ MiB\) to {folder}$"):
+        install_one(wanted, cache, pip, lambda *words: told.append(words))
+    assert {(what, total) for what, _, total in told} == {(str(wanted), wanted.size)}
+    assert all(done < wanted.size for _, done, _ in told)
 
 
 def test_a_tool_that_unpacks_is_as_good(cache: Cache) -> None:

@@ -19,13 +19,14 @@ from msgspec.structs import replace
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import StrPath
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, UnconfinedTrial
+from ltocompat.model.failure import Failure, LinkerDownload, UnconfinedTrial
 from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
 from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report, Writable, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
 from ltocompat.report.streams import Answer, AnswerLost, ProgressLine, flush_answer, terminal_width
 
+_OURS = (LinkerDownload, UnconfinedTrial)
 Opts = TypeVar("Opts", bound=Struct)  # its records are whatever its report takes
 
 
@@ -47,7 +48,7 @@ def run_verb(
     output = Output()
     if hasattr(options, "progress"):
         options = replace(options, progress=output.progress)
-    with _telling_of_unconfined_trials(output):
+    with _telling_of_trials(output):
         begun = False
         try:
             records = status.track(command(_of_platform(options)), output.messages)
@@ -90,8 +91,8 @@ def _of_platform(options: Opts) -> Opts:
 
 
 @contextmanager
-def _telling_of_unconfined_trials(output: Output) -> Iterator[None]:
-    """Say in a line that a trial is not confined, once a run; other warnings are as they were."""
+def _telling_of_trials(output: Output) -> Iterator[None]:
+    """Show warnings about downloads and trials as lines, once a run; others are as they were."""
     show = warnings.showwarning
     told: set[str] = set()
 
@@ -101,7 +102,7 @@ def _telling_of_unconfined_trials(output: Output) -> Iterator[None]:
         *where: Any,  # noqa: ANN401 - handed on
         **more: Any,  # noqa: ANN401
     ) -> None:
-        if category is UnconfinedTrial:
+        if category in _OURS:
             if str(message) not in told:
                 log(str(message), output.messages)
             told.add(str(message))
@@ -110,7 +111,8 @@ def _telling_of_unconfined_trials(output: Output) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.showwarning = shown
-        warnings.simplefilter("always", UnconfinedTrial)
+        for category in _OURS:
+            warnings.simplefilter("always", category)
         yield
 
 

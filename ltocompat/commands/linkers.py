@@ -8,7 +8,7 @@ from itertools import chain
 from msgspec import Struct
 
 from ltocompat.commands.options import InstallOptions, RemoveOptions, with_failures
-from ltocompat.model.failure import Failure, Progress
+from ltocompat.model.failure import Failure, Progress, reporter
 from ltocompat.model.image import Skipped
 from ltocompat.targets.linkers import Cache, Linker, Machine, Tool
 from ltocompat.targets.linkers import remove as drop
@@ -26,12 +26,10 @@ class Plan(Struct, frozen=True):
 
     Attributes:
         wanted: one entry per version, including installed ones.
-        downloads: number of wheels to download.
         size: bytes to download, as far as the tables have the version.
     """
 
     wanted: tuple[VersionRequest, ...]
-    downloads: int
     size: int
 
 
@@ -75,11 +73,8 @@ def plan_linkers(wanted: Iterable[str], *, allow_unknown: bool = False) -> Plan:
     for text in wanted:
         tool, version = split(text)
         chosen.update(dict.fromkeys(choose(version, allow_unknown=allow_unknown, tool=tool)))
-    missing = [
-        request for request in chosen if present(request, Cache.of(tool=request.tool)) is None
-    ]
-    downloads = sum(len(request.packages) for request in missing)
-    return Plan(tuple(chosen), downloads, sum(request.size for request in missing))
+    missing = (wanted for wanted in chosen if present(wanted, Cache.of(tool=wanted.tool)) is None)
+    return Plan(tuple(chosen), sum(request.size for request in missing))
 
 
 def install_linkers(
@@ -91,16 +86,12 @@ def install_linkers(
         Missing: one can't be downloaded; the ones before it stay.
         LtocompatError: the download is not the expected file, or the cache can't be written.
     """
-    done = 0
     for wanted in plan.wanted:
         cache = Cache.of(tool=wanted.tool)
         if already := present(wanted, cache):
             yield InstallChange("kept", already, cache.size_of(already))
             continue
-        if progress is not None:
-            progress(Progress(str(wanted), done, plan.size))
-        linker = install_one(wanted, cache)
-        done += wanted.size
+        linker = install_one(wanted, cache, progress=reporter(progress))
         yield InstallChange("installed", linker, cache.size_of(linker))
 
 

@@ -129,7 +129,8 @@ class Trials(ExitStack):
         from ltocompat.targets.linkers import obtain
         from ltocompat.trial.narrow_makers import MakerNarrower
 
-        ask = functools.partial(obtain, install_missing=self._options.install_linkers)
+        install, progress = self._options.install_linkers, self._run.progress
+        ask = functools.partial(obtain, install_missing=install, progress=progress)
         return self.enter_context(MakerNarrower(ask, self._run))
 
 

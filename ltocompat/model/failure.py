@@ -50,6 +50,10 @@ class Note(Struct, frozen=True):
     message: str
 
 
+class LinkerDownload(UserWarning):
+    """The download of a linker: its version, its size and the folder that gets it."""
+
+
 class UnconfinedTrial(UserWarning):
     """A trial that runs although this system can't confine it completely."""
 

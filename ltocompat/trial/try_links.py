@@ -154,7 +154,12 @@ class LinkTrial(ExitStack):
     def _linker(self, goal: _LinkJob) -> CachedLinker:
         key = goal.tool, goal.release
         if key not in self._linkers:
-            linker = obtain(str(goal.release), install_missing=self._install, tool=goal.tool)
+            linker = obtain(
+                str(goal.release),
+                install_missing=self._install,
+                tool=goal.tool,
+                progress=self._trial_run.progress,
+            )
             self._linkers[key] = CachedLinker(linker, self._cache, self, self._trial_run)
         return self._linkers[key]
 
@@ -323,7 +328,12 @@ class OneLinkTrial(Struct):
 
     def _ask(self, job: _LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
         """Ask one linker; None if its answer says nothing."""
-        linker = obtain(str(job.release), install_missing=self.install_missing, tool=job.tool)
+        linker = obtain(
+            str(job.release),
+            install_missing=self.install_missing,
+            tool=job.tool,
+            progress=self.trial_run.progress,
+        )
         link = SingleLink(inputs, job.arch, job.release, job.lto)
         link = replace(link, lto=job.lto and ImageKind.LTOIR in link.kinds)
         size = sum(len(each.trial.data) for each in inputs)

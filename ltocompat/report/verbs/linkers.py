@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from ltocompat.commands.linkers import InstallChange, Plan
 from ltocompat.model.image import Skipped
 from ltocompat.model.projection import project
-from ltocompat.model.words import count
 from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Code, Column, Entry, Items, Paragraph, Table
 from ltocompat.report.text import binary_size
@@ -40,7 +39,7 @@ def list_blocks(records: Iterable[Linker | Skipped | Failure], _: Options) -> It
 
 
 def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options) -> Iterator[Block]:
-    """Yield the size of the downloads, and a line for each version."""
+    """Yield a line for each version."""
     from ltocompat.commands.linkers import Plan
 
     changes: Iterator[Plan | InstallChange] = answers(records)
@@ -49,9 +48,6 @@ def change_blocks(records: Iterable[Plan | InstallChange | Failure], _: Options)
             action = {"kept": "already there"}.get(record.action, record.action)
             linker = record.linker
             yield Entry((f"{linker}: {action}, {binary_size(record.size)}, ", Code(linker.path)))
-        elif record.downloads:
-            size = binary_size(record.size) if record.size else "of unknown size"
-            yield Entry((f"{count(record.downloads, 'wheel')} to download, {size}",))
 
 
 def _document(

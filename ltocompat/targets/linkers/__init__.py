@@ -5,6 +5,8 @@ A linker is told by its bytes and never loaded into this process.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ltocompat.model.errors import Missing
 from ltocompat.model.linker import Linker as Linker
 from ltocompat.model.linker import Tool as Tool
@@ -17,7 +19,13 @@ from ltocompat.targets.linkers.searching import resolve as resolve
 from ltocompat.targets.linkers.version_request import choose
 
 
-def obtain(wanted: str, *, install_missing: bool, tool: Tool = Tool.NVJITLINK) -> Linker:
+def obtain(
+    wanted: str,
+    *,
+    install_missing: bool,
+    tool: Tool = Tool.NVJITLINK,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Linker:
     """Return the linker to run here; install it for trials if that is wanted and needed.
 
     Raises:
@@ -30,5 +38,5 @@ def obtain(wanted: str, *, install_missing: bool, tool: Tool = Tool.NVJITLINK) -
         if not install_missing:
             raise
     for request in choose(wanted, allow_unknown=False, tool=tool):
-        install_one(request, Cache.of(tool=tool))
+        install_one(request, Cache.of(tool=tool), progress=progress)
     return resolve(wanted, tool=tool)

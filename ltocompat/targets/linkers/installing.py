@@ -11,14 +11,17 @@ import re
 import subprocess
 import sys
 import tomllib
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import IO, Any
 
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
+from ltocompat.model.failure import LinkerDownload
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.linker import Linker, Tool
 from ltocompat.targets.linkers.cache import Cache, InstalledFile, InstallOrigin
@@ -29,6 +32,7 @@ from ltocompat.targets.linkers.version_request import ALL, VersionRequest, match
 
 _PIP = ("download", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check")
 _LONGEST = 300
+_PERIOD = 0.2  # seconds between two reports of progress
 
 
 @functools.cache
@@ -183,8 +187,19 @@ def present(wanted: VersionRequest, cache: Cache) -> Linker | None:
     return fitting[-1] if fitting else None
 
 
-def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch) -> Linker:
+def install_one(
+    wanted: VersionRequest,
+    cache: Cache,
+    fetch_wheel: Fetch = fetch,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Linker:
     """Install one version unless it exists; leave nothing behind after an error.
+
+    Args:
+        wanted: the version.
+        cache: gets its files.
+        fetch_wheel: downloads a wheel.
+        progress: called with the version, the downloaded bytes and all bytes.
 
     Raises:
         Missing: it can't be downloaded.
@@ -193,7 +208,9 @@ def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch
     already = present(wanted, cache)
     if already is not None:
         return already
-    with cache.part() as part:
+    size = f" ({wanted.size / MIB:.1f} MiB)" if wanted.size else ""
+    warnings.warn(f"downloading {wanted}{size} to {cache.folder}", LinkerDownload, stacklevel=2)
+    with cache.part() as part, ThreadPoolExecutor(1) as pool:
         kept = os.path.join(part, "kept")
         os.mkdir(kept)
         files = []
@@ -201,7 +218,11 @@ def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch
             arrived = os.path.join(part, f"arrived-{number}")
             try:
                 os.mkdir(arrived)
-                fetch_wheel(requirement, arrived)
+                fetched = pool.submit(fetch_wheel, requirement, arrived)
+                while wait([fetched], _PERIOD).not_done:
+                    if progress is not None and wanted.size:
+                        progress(str(wanted), min(_bytes_below(part), wanted.size - 1), wanted.size)
+                fetched.result()
                 files.append(_unpack(wanted, number, arrived, kept))
             except (OSError, *_BROKEN) as error:
                 reason = getattr(error, "strerror", None) or error
@@ -209,6 +230,12 @@ def install_one(wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch
                     f"the wheel of {requirement} can't be unpacked: {reason}; try again"
                 ) from error
         return cache.keep(kept, _origin(wanted, files, kept))
+
+
+def _bytes_below(folder: str) -> int:
+    """Return the bytes of the files in a folder, in which a downloader is at work."""
+    found = (os.path.join(top, file) for top, _, files in os.walk(folder) for file in files)
+    return sum(os.path.getsize(path) for path in found if os.path.exists(path))
 
 
 def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> InstalledFile:
