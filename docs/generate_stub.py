@@ -51,6 +51,7 @@ def _functions(types: Mapping[tuple[str, str], str]) -> Iterator[str]:
                     star = star or alone or any_number
                     spelled = _widened(types.get((kind, name)) or own[name], any_number=any_number)
                     shown = repr(parameter.default) if type(parameter.default) in SIMPLE else "..."
+                    shown = shown.replace("'", '"')  # as ruff writes it
                     default = "" if parameter.default is parameter.empty else f" = {shown}"
                     lines.append(f"    {'*' if any_number else ''}{name}: {spelled}{default},")
                 yield "\n".join((*lines, f") -> {ast.unparse(node.returns or node)}: ..."))

@@ -13,7 +13,6 @@ from ltocompat.commands.deployment_target import DeploymentTarget as DeploymentT
 from ltocompat.commands.deployment_target import TargetLike
 from ltocompat.commands.env import Surroundings as Surroundings, env as env
 from ltocompat.commands.evaluator import Evaluator as Evaluator
-from ltocompat.commands.explain import explain as explain
 from ltocompat.commands.extract import Extracted as Extracted
 from ltocompat.commands.inspect import producer as producer
 from ltocompat.commands.link import Linked as Linked
@@ -201,6 +200,14 @@ def diff(
     limits: Limits = ...,
     progress: Callable[[Progress], None] | None = None,
 ) -> Diff: ...
+def explain(
+    text: str = "",
+    *places: StrPath,
+    python: str | None = None,
+    here: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    on_error: OnError | None = None,
+) -> tuple[Explained, ...]: ...
 def extract(
     *places: StrPath,
     output: StrPath,

@@ -35,7 +35,7 @@ from ltocompat.facts.libraries import library_packages
 from ltocompat.facts.toolkits import HostCompilers
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.environment import Environment, KernelDriver, LocalGpu
-from ltocompat.model.errors import Missing, UsageError
+from ltocompat.model.errors import LtocompatError, Missing, UnreadableInput, UsageError
 from ltocompat.model.explained import Explained
 from ltocompat.model.generic import grouped
 from ltocompat.model.paste import Paste, Reading
@@ -1502,6 +1502,12 @@ def test_the_file_at_fault_is_named_with_its_version(capsys: pytest.CaptureFixtu
     assert str(new) in line
     assert str(old) not in line
     assert "PTX 9.2 needs driver >= 595" in line
+    failed = list[LtocompatError]()
+    cause, *_ = explain(text, old, "nowhere.whl", new, on_error=failed.append)
+    assert cause.at_fault[0].place.startswith(str(new))
+    assert ["'nowhere.whl' can't be opened" in str(error) for error in failed] == [True]
+    with pytest.raises(UnreadableInput):
+        explain(text, "nowhere.whl")
 
 
 def test_places_that_are_not_at_fault_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def explain(*, typed: Typed, options: ExplainOptions, form: Format = ()) -> int:
             return iter((command.unexplained(error),))
 
     text, places = _parted(typed.words)
-    options = replace(options, text=_read(text) if text else None, places=places)
+    options = replace(options, text=_read(text) if text else "", places=places)
     report = INDEX if options.every else REPORT
     writing = in_format(form, report, Options(why=typed.full), places)
     return run_verb(run, options, writing, ExitStatus(of_explained))

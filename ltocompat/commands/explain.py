@@ -8,7 +8,7 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from ltocompat.commands.options import ExplainOptions
+from ltocompat.commands.options import ExplainOptions, OnError, answers, public
 from ltocompat.facts import rows
 from ltocompat.facts.drivers import CudaError, errors_called
 from ltocompat.model.errors import Missing, UsageError, did_you_mean
@@ -31,18 +31,33 @@ _LONGEST_QUOTE = 160  # characters of a text that no rule knows
 _MOST_CAUSES = 3
 
 
-def explain(text: str, *, here: bool = False) -> tuple[Explained, ...]:
+@public(ExplainOptions, "text", "*places", without=("every",))
+def explain(options: ExplainOptions, *, on_error: OnError | None = None) -> tuple[Explained, ...]:
     """Return the rules that explain a text, the most likely cause first.
 
     Args:
         text: a rule's ID (``ptx-01``), a topic (``forward compatibility``), or an error: its
             number, its name, or its text with the lines around it.
+        places: files, folders and packages; ``at_fault`` of the first cause names the ones that
+            have the problem.
         here: use the driver, GPU and nvJitLink of this machine if the text names none.
+        python: an interpreter, whose packages are searched if there are no places.
+        progress: called while files are read.
+        on_error: called with the failure of a place, while the other places go on; None: raise the
+            error.
 
     Raises:
-        UsageError: the text is empty.
+        UsageError: the text is empty, or the interpreter does not run.
         Missing: no rule has this ID or knows this text. The message quotes the line.
+        UnreadableInput: a place can't be read.
     """
+    found = _explained(options.text, here=options.here)
+    searches = options.places or options.python is not None
+    return tuple(answers(_with_files(found, options), on_error)) if searches else found
+
+
+def _explained(text: str, *, here: bool) -> tuple[Explained, ...]:
+    """Return the rules that explain a text, and raise the errors of ``explain`` about it."""
     words = str.strip(text)
     if not words:
         raise UsageError(
@@ -203,27 +218,28 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
         UsageError: both or neither are requested, or the interpreter does not run.
         Missing: no rule fits.
     """
-    if options.every == (options.text is not None):
+    if options.every == bool(options.text):
         raise UsageError("name a rule, paste an error text (- reads standard input), or give --all")
-    if options.text is None:
+    if options.every:
         return iter(explain_all())
-    found = explain(options.text, here=options.here)
+    found = _explained(options.text, here=options.here)
     causes = [entry for entry in found if entry.cause is not None or entry.line is None]
     shared = [entry for entry in found if entry.cause is None and entry.line is not None]
+    found = (*causes[:_MOST_CAUSES], *shared)
     if options.places or options.python is not None:
-        return _with_files(causes[:_MOST_CAUSES], shared, options)
-    return iter((*causes[:_MOST_CAUSES], *shared))
+        return _with_files(found, options)
+    return iter(found)
 
 
 def _with_files(
-    causes: Sequence[Explained], shared: Sequence[Explained], options: ExplainOptions
+    causes: Sequence[Explained], options: ExplainOptions
 ) -> Iterator[Explained | Failure | Note]:
     """The causes, the first of them with the files at fault."""
     from ltocompat.commands.files_at_fault import files_at_fault
 
     first, *others = causes
     rules = (first.id, *first.also)
-    found = [*files_at_fault(rules, first.values, options.places, options.python)]
+    found = [*files_at_fault(rules, first.values, options)]
     yield from (fault for fault in found if isinstance(fault, Failure))
     faults = tuple(AtFault(*fault) for fault in found if not isinstance(fault, Failure))
     if not faults:
@@ -231,4 +247,4 @@ def _with_files(
         on = "; add the GPU, which the text doesn't name: 'error 209 on A100'" if nameless else ""
         yield Note(f"none of these files has the problem of {first.id}{on}")
     yield replace(first, at_fault=faults)
-    yield from (*others, *shared)
+    yield from others

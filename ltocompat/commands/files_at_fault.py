@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from ltocompat.commands.check import run as check
-from ltocompat.commands.options import CheckOptions, StrPath
+from ltocompat.commands.options import CheckOptions, ExplainOptions
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.gpus import sms
 from ltocompat.model.arch import Release
@@ -20,30 +20,30 @@ _Reason = tuple[tuple[bool, int], str, str]
 
 
 def files_at_fault(
-    rules: Sequence[str], values: Mapping[str, str], places: Sequence[StrPath], python: str | None
+    rules: Sequence[str], values: Mapping[str, str], options: ExplainOptions
 ) -> Iterator[tuple[str, str] | Failure]:
     """Yield the files that have a cause, the worst first; an unreadable place is a failure.
 
     Args:
         rules: the rule of the cause, and the rules with the same message.
         values: the values in the text.
-        places: files, folders and packages to look in; none: the packages of ``python``.
-        python: an interpreter, whose packages and libraries count.
+        options: the places to look in; without any, the packages of its interpreter.
 
     Yields:
         A place, and its problem.
 
     Raises:
-        UsageError: ``python`` does not run.
+        UsageError: the interpreter does not run.
     """
     # Where the text says nothing of the machine, this one is what the program met.
     targets = _targets(values)
-    files = tuple(places) or tuple(_packages_of(python, values))
+    files = options.places or tuple(_packages_of(options.python, values))
     if not files:
         return
-    options = CheckOptions(files, targets or (THIS_MACHINE,), python=None if targets else python)
+    python, progress = None if targets else options.python, options.progress
+    checked = CheckOptions(files, targets or (THIS_MACHINE,), python=python, progress=progress)
     found: list[_Reason] = []
-    for record in check(options):
+    for record in check(checked):
         if isinstance(record, Failure):
             yield record
         elif isinstance(record, Result):

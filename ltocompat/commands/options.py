@@ -414,13 +414,15 @@ class ExplainOptions(Struct, frozen=True):
         python: Look for the cause in the packages of this interpreter.
         here: Assume this machine's driver, GPU and nvJitLink if the text names none.
         places: files in which to look for the cause.
+        progress: called while the files are read.
     """
 
-    text: str | None = None
+    text: str = ""
     every: Annotated[bool, Option(flags=("--all",))] = False
     python: Annotated[str | None, Option(metavar="PYTHON")] = None
     here: Annotated[bool, Option()] = False
     places: tuple[StrPath, ...] = ()
+    progress: Callable[[Progress], None] | None = None
 
 
 class WeighOptions(ReadOptions, frozen=True):
