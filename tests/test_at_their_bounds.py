@@ -11,6 +11,7 @@ import io
 import os
 import struct
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
@@ -346,8 +347,15 @@ def test_files_are_shared_where_all_but_the_largest_are_worth_a_process(
         os.truncate(tmp_path / name, size)
     orders = []
 
-    def in_order(_: object, items: list[str], most: int, order: list[int]) -> list[None]:
+    def in_order(
+        _: object,
+        items: list[str],
+        most: int,
+        order: list[int],
+        waiting: Callable[[Sequence[int]], None],
+    ) -> list[None]:
         orders.append((items, most, order))
+        waiting([7, sys.maxsize])  # the second is done
         return [None for _ in items]
 
     told = list[tuple[str, int, int]]()
@@ -358,10 +366,9 @@ def test_files_are_shared_where_all_but_the_largest_are_worth_a_process(
     found = parallel.read(lambda path: [path], paths, lambda path: path, settings)
     assert [list(each) for each in found] == [[path] for path in paths]
     assert orders == [(paths, 2, [1, 0])] * shared
-    assert (
-        told
-        == [(path, size, size) for path, size in zip(paths, sizes.values(), strict=True)] * shared
-    )
+    both = (f"{paths[0]} and 1 more", 7 + sizes["large"], sum(sizes.values()))
+    each = [(path, size, size) for path, size in zip(paths, sizes.values(), strict=True)]
+    assert told == [both, *each] * shared
 
 
 @pytest.mark.parametrize("size", [0, 5, 6, 7, 4000])
@@ -582,11 +589,12 @@ def test_names_of_kernels_are_kept_while_there_is_room_and_all_are_counted(
 def test_one_linker_writes_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(link, "_linkers", lambda *_, **__: [SimpleNamespace()] * number)
+    monkeypatch.setattr(link, "_linkers", lambda *_: [SimpleNamespace()])
     monkeypatch.setattr(link, "_together", lambda *_, output: iter([output]))
     place = FOLDER / "ltoir" / "nvrtc-12.4-lto_80.ltoir"
     output: Any = tmp_path / "x.cubin"
-    options = LinkOptions((place,), arch="sm_90", output=output)
+    linkers = ("nvjitlink=12.4", "nvjitlink=13.5")[:number]
+    options = LinkOptions((place,), arch="sm_90", output=output, linkers=linkers)
     with contextlib.ExitStack() as stack:
         if number > 1:
             stack.enter_context(pytest.raises(UsageError, match="name only one"))

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,7 @@ from packages_made import CUBIN_12_4, CUBIN_13_5, LINUX, LTOIR_13_5, judged, lib
 
 import ltocompat
 from ltocompat.cli import run
+from ltocompat.commands import repair
 from ltocompat.commands.options import RepairOptions
 from ltocompat.commands.repair import _Read
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
@@ -273,6 +275,25 @@ def test_fields_of_metadata_change_and_no_other_byte() -> None:
 
 
 @needs_gcc
+def test_what_the_words_alone_show_is_said_before_the_wheel_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repair, "summaries", None)  # nothing is read
+    (tmp_path / "file").touch()
+    for options, message in (
+        (
+            {"only": ["PKG-99"]},
+            r"no rule 'PKG-99' \(did you mean .*\); list all: ltocompat explain",
+        ),
+        ({"output": tmp_path / "file"}, r"file.x-1.whl' can't be written \(File exists\)"),
+        ({"beside": [tmp_path / "nope.whl"]}, "nope.whl is not a package"),
+    ):
+        given: dict[str, Any] = {"output": tmp_path / "new", **options}
+        with pytest.raises(LtocompatError, match=message):
+            list(ltocompat.repair(tmp_path / "x-1.whl", **given))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_what_is_no_wheel_ends_in_a_sentence_and_leaves_nothing(
     broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,7 +40,7 @@ from ltocompat.commands import (
 from ltocompat.commands.comparison import release_side
 from ltocompat.commands.init import _Drafting
 from ltocompat.commands.link import _reason
-from ltocompat.commands.options import CheckOptions, SlimOptions
+from ltocompat.commands.options import CheckOptions, ExplainOptions, SlimOptions
 from ltocompat.commands.policy import draft, gate
 from ltocompat.commands.policy.baseline import Baseline
 from ltocompat.commands.policy.draft import DraftTarget, IgnoredFinding
@@ -702,8 +702,8 @@ def test_the_first_cause_has_the_files_at_fault(monkeypatch: Patch, faults: list
     first = Explained("A-1", "", "", also=("B-1",), values={"sm": "90"})
     second, third = Explained("B-1", "", ""), Explained("C-1", "", "")
     options = some(places=("p",), python="python3")
-    *said, told, other, last = explain._with_files([first, second], [third], options)
-    assert asked == [(("A-1", "B-1"), {"sm": "90"}, ("p",), "python3")]
+    *said, told, other, last = explain._with_files([first, second, third], options)
+    assert asked == [(("A-1", "B-1"), {"sm": "90"}, options)]
     assert (other, last) == (second, third)
     assert isinstance(told, Explained)
     found = [fault for fault in faults if fault is not GONE]
@@ -743,7 +743,8 @@ def test_files_at_fault_are_of_the_named_places_or_of_the_packages(
     monkeypatch.setattr(
         files_at_fault, "_packages_of", lambda *words: packages if words == ("py", {}) else None
     )
-    found = [*files_at_fault.files_at_fault(["A-1"], {}, places, "py")]
+    options = ExplainOptions(places=places, python="py")
+    found = [*files_at_fault.files_at_fault(["A-1"], {}, options)]
     files = places or packages
     worst = [("c", "2 of A-1 (A-1)"), ("a", "3 of A-1 (A-1)")]
     assert found == ([GONE, *worst] if files else [])
@@ -860,28 +861,22 @@ def test_a_finding_is_about_the_fragments_of_its_places_or_of_its_example(
 
 
 @pytest.mark.parametrize("there", [(), (0,), (1,), (0, 1, 2)])
-@pytest.mark.parametrize("watched", [False, True])
 def test_linkers_that_are_missing_are_installed_one_after_the_other(
-    monkeypatch: Patch, there: tuple[int, ...], *, watched: bool
+    monkeypatch: Patch, there: tuple[int, ...]
 ) -> None:
-    wanted = [some(tool=None, size=10**number, number=number) for number in range(3)]
+    wanted = [some(tool=None, number=number) for number in range(3)]
     cache = some(size_of=len)
     monkeypatch.setattr(linkers, "Cache", some(of=lambda **_: cache))
     monkeypatch.setattr(
         linkers, "present", lambda each, _: f"old {each.number}" if each.number in there else None
     )
-    monkeypatch.setattr(linkers, "install_one", lambda each, _: f"new {each.number}")
-    told = list[tuple[int, int]]()
+    monkeypatch.setattr(linkers, "install_one", lambda each, *_, **__: f"new {each.number}")
     plan: Any = some(wanted=wanted, size=111)
-    report = (lambda each: told.append((each.done, each.total))) if watched else None
-    found: Any = [*linkers.install_linkers(plan, progress=report)]
+    found: Any = [*linkers.install_linkers(plan)]
     assert [(each.action, each.linker) for each in found] == [
         ("kept", f"old {number}") if number in there else ("installed", f"new {number}")
         for number in range(3)
     ]
-    left = [number for number in range(3) if number not in there]
-    before = [sum(10**n for n in left if n < number) for number in left]
-    assert told == [(done, 111) for done in before] * watched
 
 
 def test_the_producers_of_all_images_are_told_once() -> None:

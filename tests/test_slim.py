@@ -367,7 +367,7 @@ def test_a_folder_is_copied_and_an_environment_has_a_way_back(tmp_path: Path) ->
     with pytest.raises(UsageError, match="--in-place"):
         slim(site, tmp_path / "another")
     (site / "pyvenv.cfg").unlink()
-    with pytest.raises(LtocompatError, match="name a new one with -o"):
+    with pytest.raises(LtocompatError, match="name a new file"):
         slim(site, tmp_path / "old", in_place=True)
     slim(site, tmp_path / "unused", keep_gpus=["h100"], in_place=True)
     assert not (tmp_path / "unused").exists()
@@ -622,7 +622,7 @@ def test_an_empty_folder_and_a_name_that_is_taken_are_refused_before_any_work(
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / whole.name).touch()
     for path, target in ((LIBRARY, "taken"), (whole, "in"), (tmp_path / "in", "taken")):
-        with pytest.raises(LtocompatError, match="is there already; name a new one with -o"):
+        with pytest.raises(LtocompatError, match=r"\(File exists\); name a new file"):
             slim(path, tmp_path / target)
 
 

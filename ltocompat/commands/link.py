@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import LinkOptions, StrPath, public
-from ltocompat.files.output import write_named
+from ltocompat.commands.options import LinkOptions, StrPath, answers, public
+from ltocompat.files.output import folder_of, write_named
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Missing, UnreadableInput, UsageError
+from ltocompat.model.failure import Note
 from ltocompat.model.image import ImageKind, Skipped
 from ltocompat.model.link_options import Disagreement, disagreements
 from ltocompat.model.location import Location, refuse_address
@@ -93,28 +95,36 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         UsageError: there is nothing to link, or the options don't go together.
         Missing: a linker is missing.
     """
-    yield from run(options)
+    return answers(run(options), None)
 
 
-def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
+def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped | Note]:
     """Yield the links that ``link`` makes, and raise the same errors."""
     output = options.output
-    if output is not None:
-        refuse_address(output, "output")
-    linkers = _linkers(options.linkers, install_missing=options.install_linkers)
     target = SmArch.parse(options.arch) if options.arch else None
+    wanted = [split(text) for text in options.linkers]
+    if options.each and output is not None:
+        raise UsageError("-o writes the result of one link; leave out --each or -o")
+    if options.each and options.add_only and any(tool is Tool.NVLINK for tool, _ in wanted):
+        raise UsageError("nvlink can only link; leave out --add-only, or name an nvJitLink")
+    if target is None and not options.each:
+        raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
+    if output is not None:
+        if len(wanted) > 1:
+            raise UsageError("-o writes the result of one linker; name only one linker")
+        refuse_address(output, "output")
+    with nullcontext() if output is None else folder_of(os.fspath(output)):
+        yield from _links(options, _linkers(wanted, options), target)
+
+
+def _links(
+    options: LinkOptions, linkers: list[Linker], target: SmArch | None
+) -> Iterator[Linked | Disagreement | Skipped | Note]:
+    """Link the inputs of options that go together."""
     places = [Location.parse(os.fspath(place)) for place in options.places]
-    if options.each:
-        if output is not None:
-            raise UsageError("-o writes the result of one link; leave out --each or -o")
-        if options.add_only and any(linker.tool is Tool.NVLINK for linker in linkers):
-            raise UsageError("nvlink can only link; leave out --add-only, or name an nvJitLink")
+    if options.each or target is None:
         yield from _each(options, places, linkers, target)
         return
-    if target is None:
-        raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
-    if output is not None and len(linkers) > 1:
-        raise UsageError("-o writes the result of one linker; name only one linker")
     # Whole files and modules, or the images that were asked for.
     read = gather if options.where is None else functools.partial(gather_each, where=options.where)
     gathered = [piece for place in places for piece in read(place, options.settings)]
@@ -123,10 +133,10 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
     inputs = of_single_link(piece for piece in gathered if isinstance(piece, LinkInput))
     if unread and not inputs:
         raise UnreadableInput(f"{unread[0].place}: {unread[0].reason}")
-    yield from _together(inputs, linkers, target, output=output)
+    yield from _together(inputs, linkers, target, output=options.output)
 
 
-def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
+def _linkers(wanted: Sequence[tuple[Tool, str]], options: LinkOptions) -> list[Linker]:
     if not wanted:
         machine = Machine.here()
         at_hand = [*Cache.of().installed(), *find(machine)]
@@ -134,13 +144,14 @@ def _linkers(wanted: Sequence[str], *, install_missing: bool) -> list[Linker]:
             others = [f"; or add --linker nvlink={n.version}" for n in find(machine, Tool.NVLINK)]
             raise Missing("".join([NONE_AT_HAND, *others[-1:]]))
         return [max(at_hand, key=lambda linker: linker.numbers)]
-    pairs = [split(text) for text in wanted]
-    return [obtain(version, install_missing=install_missing, tool=tool) for tool, version in pairs]
+    install, progress = options.install_linkers, options.settings.progress
+    get = functools.partial(obtain, install_missing=install, progress=progress)
+    return [get(version, tool=tool) for tool, version in wanted]
 
 
 def _together(
     inputs: list[LinkInput], linkers: list[Linker], target: SmArch, *, output: StrPath | None
-) -> Iterator[Linked | Disagreement]:
+) -> Iterator[Linked | Disagreement | Note]:
     yield from disagreements(
         (image.options, image.place) for input_ in inputs for image in input_.ltoir
     )
@@ -151,6 +162,8 @@ def _together(
                 yield linked
                 if output is not None and linked.answer.output is not None:
                     write_named(os.fspath(output), linked.answer.output)
+                    size, how = len(linked.answer.output), " with -lto" if way == LTO else ""
+                    yield Note(f"wrote {output}: {size:,} bytes for {target}, linked{how}")
                     output = None
 
 

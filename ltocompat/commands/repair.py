@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ltocompat.commands.options import (
     OnError,
     RepairOptions,
+    StrPath,
     answers,
     named,
     public,
@@ -23,8 +24,8 @@ from ltocompat.commands.package_problems import Packages, on_any_target
 from ltocompat.commands.read_artifacts import ScanOptions, summaries
 from ltocompat.commands.slim import licence_notes
 from ltocompat.files.byteview import ByteView, FileSource
-from ltocompat.files.output import created, scratch_folder, writing
-from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
+from ltocompat.files.output import created, folder_of, scratch_folder, writing
+from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError, did_you_mean
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
@@ -35,6 +36,7 @@ from ltocompat.rewrite.mends import key_of, new_problems, plan
 from ltocompat.rewrite.wheel import new_wheel
 from ltocompat.rewrite.wheel_edits import edits_between
 from ltocompat.rules.engine.judge_package import problems
+from ltocompat.rules.prose import rule_ids
 from ltocompat.scan.extract_bytes import images_at
 
 
@@ -78,26 +80,39 @@ def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
     if options.output is None and not options.dry_run:
         raise UsageError("name a folder for the new wheels with -o, or preview with --dry-run")
     refuse_address(options.output or "", "output")
+    for rule in sorted({*options.only} - {*rule_ids()}):
+        near = did_you_mean(rule.upper(), rule_ids())
+        raise UsageError(f"there is no rule {rule!r}{near}; list all: ltocompat explain --all")
     return with_failures(_repaired(path, options) for path in named(options.wheels))
 
 
 def _repaired(path: str, options: RepairOptions) -> Iterator[Repaired | Note]:
+    """Yield a repaired wheel; that its folder can't be written is said before it is read."""
+    if options.output is None or options.dry_run:
+        yield from _written(path, None, options)
+    else:
+        with folder_of(os.path.join(options.output, os.path.basename(path)), free=False):
+            yield from _written(path, options.output, options)
+
+
+def _written(
+    path: str, folder: StrPath | None, options: RepairOptions
+) -> Iterator[Repaired | Note]:
     old = _Read(path, options, {})
     planned, mended = plan(old.shipped, old.problems, options.only)
     edits = edits_between(old.shipped, planned, Budget(options.limits))
     diff = tuple(edits.diff())
     yield from licence_notes(path) if diff else ()
     output = None
-    if options.output is not None and not options.dry_run:
-        output = os.path.join(options.output, edits.name)
+    if folder is not None:
+        output = os.path.join(folder, edits.name)
         with writing(output), ExitStack() as stack:
-            os.makedirs(options.output, exist_ok=True)
             if not diff:
                 file = stack.enter_context(created(output))
                 shutil.copyfileobj(stack.enter_context(open(path, "rb")), file, MIB)
             else:
-                folder = stack.enter_context(scratch_folder())
-                contents = edits.contents(folder, Budget(options.limits))
+                scratch = stack.enter_context(scratch_folder())
+                contents = edits.contents(scratch, Budget(options.limits))
                 file = stack.enter_context(new_wheel(path, output, contents))
                 new = _Read(output, options, {output: ByteView(FileSource(file.fileno()))})
                 _prove(old, new, planned, mended)
@@ -142,8 +157,8 @@ class _Read:
     def __init__(self, path: str, options: RepairOptions, sources: Mapping[str, ByteView]) -> None:
         self._settings = replace(options.settings, sources=sources)
         reading = ScanOptions(self._settings, for_require=True, apart=True)
-        summary = next(answers(summaries([path], reading), on_error=None))
         packages = Packages((path,), options.beside, options.limits, sources)
+        summary = next(answers(summaries([path], reading), on_error=None))
         shipped = packages.shipped(summary, packages.package_of(path))
         if shipped is None or shipped.package.kind is not Kind.WHEEL:
             reason = summary.skipped[0].reason if summary.skipped else "not a wheel; name a .whl"

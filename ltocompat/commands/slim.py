@@ -21,6 +21,7 @@ from ltocompat.facts.gpus import arm_only, find_gpu, sms
 from ltocompat.facts.libraries import packages_with
 from ltocompat.files.archives.folder import is_environment
 from ltocompat.files.byteview import ByteView, FileSource
+from ltocompat.files.output import folder_of
 from ltocompat.model.arch import ArchForm
 from ltocompat.model.errors import LtocompatError, UsageError
 from ltocompat.model.failure import Failure, Note
@@ -102,9 +103,10 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
     for text in named(options.paths):
         try:
             path = os.path.normpath(text)
-            next(files(Location(path), options.settings), None)  # an empty folder is an error
-            yield from licence_notes(path)
-            yield _smallest(path, options, kept, packing, targets)
+            with folder_of(_target(path, options)):
+                next(files(Location(path), options.settings), None)  # an empty folder is an error
+                yield from licence_notes(path)
+                yield _smallest(path, options, kept, packing, targets)
         except LtocompatError as error:
             yield Failure.of(error)
         except (OSError, BadZipFile) as error:  # of the input, or of temporary files

@@ -61,9 +61,7 @@ def created(path: str) -> Iterator[BinaryIO]:
     Raises:
         LtocompatError: the name exists already, or the file can't be written.
     """
-    if os.path.lexists(path):  # said before the work, not after it
-        there = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        raise _unwritten(path, there, "name a new file")
+    _refuse_taken(path)
     try:
         with _Part(path) as part:
             with open(part.fd, "w+b", closefd=False) as file:
@@ -71,6 +69,39 @@ def created(path: str) -> Iterator[BinaryIO]:
             part.become(path)
     except OSError as error:
         raise _unwritten(path, error) from error
+
+
+@contextmanager
+def folder_of(path: str, *, free: bool = True) -> Iterator[None]:
+    """Make the folder of a file, and check before long work that the file can be written.
+
+    Args:
+        path: the file. If none comes into a new folder, the folder is removed again.
+        free: True if the name must not exist.
+
+    Raises:
+        LtocompatError: the name exists already, or the file can't be written.
+    """
+    if free:
+        _refuse_taken(path)
+    folder = os.path.dirname(os.path.abspath(path))
+    missing = not os.path.isdir(folder)
+    with writing(path):
+        os.makedirs(folder, exist_ok=True)
+        with _Part(path):
+            pass
+    try:
+        yield
+    finally:
+        if missing:
+            with suppress(OSError):  # it holds the new file
+                os.rmdir(folder)
+
+
+def _refuse_taken(path: str) -> None:
+    if os.path.lexists(path):  # said before the work, not after it
+        there = FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        raise _unwritten(path, there, "name a new file")
 
 
 @contextmanager

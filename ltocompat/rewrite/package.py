@@ -10,7 +10,7 @@ import shutil
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -86,28 +86,8 @@ def written(
 
 
 @contextmanager
-def _folder_of(target: str) -> Iterator[None]:
-    """Make the folder of a new file; where no file comes, it goes again.
-
-    Raises:
-        LtocompatError: the file exists; so nobody waits for a result that has no name.
-    """
-    if os.path.lexists(target):
-        raise LtocompatError(f"{target!r} is there already; name a new one with -o")
-    folder = os.path.dirname(os.path.abspath(target))
-    missing = not os.path.isdir(folder)
-    os.makedirs(folder, exist_ok=True)
-    try:
-        yield
-    finally:
-        if missing:
-            with suppress(OSError):  # it holds the new file
-                os.rmdir(folder)
-
-
-@contextmanager
 def _file(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
-    with opened(path, limits, typed=True) as view, _folder_of(target), created(target) as file:
+    with opened(path, limits, typed=True) as view, created(target) as file:
         if container_of(view) is not None and not is_ar(view):
             raise UnreadableInput(f"{path!r} is a container that ltocompat can't write; unpack it")
         changed = rewrite(view, Location(path), file)
@@ -135,7 +115,6 @@ def _zip(
             new_name, changed[wheel[0]] = with_build(name, content_of(archive, wheel[0]), build)
             if typed == name:
                 target = os.path.join(folder, new_name)
-        stack.enter_context(_folder_of(target))
         # The archive with the sums of a conda package comes last.
         for info in sorted(archive.infolist(), key=lambda info: info.filename.startswith("info-")):
             if may_hold_device_code([ZipMember(info.filename, info.file_size)]):
@@ -155,7 +134,7 @@ def _zip(
 @contextmanager
 def _conda(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
     """Write a conda package of the first format, which is one archive."""
-    with scratch_folder() as scratch, opened(path, limits, typed=True) as view, _folder_of(target):
+    with scratch_folder() as scratch, opened(path, limits, typed=True) as view:
         libraries = Libraries(rewrite, scratch, limits, sums=True)
         new = libraries.of_archive(view, Location(path)) or path
         with created(target) as file, open(new, "rb") as content:
@@ -186,7 +165,7 @@ def _rewritten(
     Raises:
         LtocompatError: the target is there already, or can't be written.
     """
-    with scratch_folder() as scratch, writing(target), _folder_of(target):
+    with scratch_folder() as scratch, writing(target):
         libraries = Libraries(rewrite, scratch, DEFAULT_LIMITS, sums=True)
         changed, size = libraries.of_folder(path)
         with folder_beside(target) as part:
