@@ -19,14 +19,13 @@ from msgspec.structs import replace
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import StrPath
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, LinkerDownload, UnconfinedTrial
+from ltocompat.model.failure import Failure, TrialNotice
 from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
 from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report, Writable, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
 from ltocompat.report.streams import Answer, AnswerLost, ProgressLine, flush_answer, terminal_width
 
-_OURS = (LinkerDownload, UnconfinedTrial)
 Opts = TypeVar("Opts", bound=Struct)  # its records are whatever its report takes
 
 
@@ -92,17 +91,12 @@ def _of_platform(options: Opts) -> Opts:
 
 @contextmanager
 def _telling_of_trials(output: Output) -> Iterator[None]:
-    """Show warnings about downloads and trials as lines, once a run; others are as they were."""
+    """Show each notice about trials as a line, once a run; other warnings are as they were."""
     show = warnings.showwarning
     told: set[str] = set()
 
-    def shown(
-        message: Warning | str,
-        category: type[Warning],
-        *where: Any,  # noqa: ANN401 - handed on
-        **more: Any,  # noqa: ANN401
-    ) -> None:
-        if category in _OURS:
+    def shown(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:  # noqa: ANN401 - handed on
+        if issubclass(category, TrialNotice):
             if str(message) not in told:
                 log(str(message), output.messages)
             told.add(str(message))
@@ -111,8 +105,7 @@ def _telling_of_trials(output: Output) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.showwarning = shown
-        for category in _OURS:
-            warnings.simplefilter("always", category)
+        warnings.simplefilter("always", TrialNotice)
         yield
 
 

@@ -52,8 +52,7 @@ def explain(options: ExplainOptions, *, on_error: OnError | None = None) -> tupl
         UnreadableInput: a place can't be read.
     """
     found = _explained(options.text, here=options.here)
-    searches = options.places or options.python is not None
-    return tuple(answers(_with_files(found, options), on_error)) if searches else found
+    return tuple(answers(_with_files(found, options), on_error))
 
 
 def _explained(text: str, *, here: bool) -> tuple[Explained, ...]:
@@ -225,16 +224,16 @@ def run(options: ExplainOptions) -> Iterator[Explained | Failure | Note]:
     found = _explained(options.text, here=options.here)
     causes = [entry for entry in found if entry.cause is not None or entry.line is None]
     shared = [entry for entry in found if entry.cause is None and entry.line is not None]
-    found = (*causes[:_MOST_CAUSES], *shared)
-    if options.places or options.python is not None:
-        return _with_files(found, options)
-    return iter(found)
+    return _with_files((*causes[:_MOST_CAUSES], *shared), options)
 
 
 def _with_files(
     causes: Sequence[Explained], options: ExplainOptions
 ) -> Iterator[Explained | Failure | Note]:
-    """The causes, the first of them with the files at fault."""
+    """The causes, the first of them with the files at fault if there are files to search."""
+    if not options.places and options.python is None:
+        yield from causes
+        return
     from ltocompat.commands.files_at_fault import files_at_fault
 
     first, *others = causes

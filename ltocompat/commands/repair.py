@@ -7,7 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 from msgspec.structs import replace
 
@@ -88,11 +88,10 @@ def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
 
 def _repaired(path: str, options: RepairOptions) -> Iterator[Repaired | Note]:
     """Yield a repaired wheel; that its folder can't be written is said before it is read."""
-    if options.output is None or options.dry_run:
-        yield from _written(path, None, options)
-    else:
-        with folder_of(os.path.join(options.output, os.path.basename(path)), free=False):
-            yield from _written(path, options.output, options)
+    folder = None if options.dry_run else options.output
+    name = os.path.join(folder or "", os.path.basename(path))
+    with nullcontext() if folder is None else folder_of(name, free=False):
+        yield from _written(path, folder, options)
 
 
 def _written(

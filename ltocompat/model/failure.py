@@ -50,11 +50,15 @@ class Note(Struct, frozen=True):
     message: str
 
 
-class LinkerDownload(UserWarning):
+class TrialNotice(UserWarning):
+    """A fact about the trials of a run, which is shown once."""
+
+
+class LinkerDownload(TrialNotice):
     """The download of a linker: its version, its size and the folder that gets it."""
 
 
-class UnconfinedTrial(UserWarning):
+class UnconfinedTrial(TrialNotice):
     """A trial that runs although this system can't confine it completely."""
 
 
@@ -66,9 +70,11 @@ class Progress(Struct, frozen=True):
     total: int
 
 
-def reporter(
-    progress: Callable[[Progress], None] | None,
-) -> Callable[[str, int, int], None] | None:
+OnStep = Callable[[str, int, int], None]
+"""Called with a path or a name, the bytes done and all bytes."""
+
+
+def reporter(progress: Callable[[Progress], None] | None) -> OnStep | None:
     """Return the inner callback for the callback of a caller.
 
     It also logs to the logger ``ltocompat``: each file or trial at level INFO, each step at level

@@ -127,7 +127,6 @@ def _closed(mode: str) -> IO[str]:
     return stream
 
 
-_NAME = "ltocompat: "
 _PATIENCE = 1.0  # seconds of work before the line appears
 _WORTH_SAYING = 60.0  # seconds that are left, from which on they are shown
 _PERIOD = 0.1  # seconds between two states of it
@@ -189,9 +188,8 @@ class ProgressLine:
 
     def _shown_line(self, end: str = "") -> str:
         """Return the text of a line, over the last one on a terminal, which counts as shown."""
-        start, width = (
-            ("", shutil.get_terminal_size().columns - 1) if self._terminal else (_NAME, PIPED)
-        )
+        start = "" if self._terminal else "ltocompat: "
+        width = shutil.get_terminal_size().columns - 1 if self._terminal else PIPED
         if self._last is None:
             line = f"{start}still at work after {time.monotonic() - self._begun:.0f} s"
         else:

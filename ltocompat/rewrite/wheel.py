@@ -17,9 +17,9 @@ from typing import BinaryIO
 
 from ltocompat.files.output import created
 from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.failure import OnStep
 from ltocompat.rewrite.zips import (
     Content,
-    Report,
     content_of,
     opened_content,
     opened_zip,
@@ -31,7 +31,7 @@ _SIGNATURES = (".jws", ".p7s")  # behind the name of the RECORD
 
 @contextmanager
 def new_wheel(
-    source: str, target: str, replaced: Mapping[str, Content], report: Report = lambda *_: None
+    source: str, target: str, replaced: Mapping[str, Content], report: OnStep = lambda *_: None
 ) -> Iterator[BinaryIO]:
     """Write a wheel, which gets its name once the ``with`` statement succeeds.
 

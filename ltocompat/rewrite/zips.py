@@ -13,7 +13,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from io import BufferedReader, BytesIO
 from typing import BinaryIO, cast
@@ -21,12 +21,11 @@ from typing import BinaryIO, cast
 from ltocompat.files.archives.zip import DESCRIPTOR, entries, find_end
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.model.errors import Malformed, UnreadableInput, readable
+from ltocompat.model.failure import OnStep
 from ltocompat.model.limits import MIB
 
 Content = bytes | str
 """The new bytes of a member, or the path of a file that has them."""
-Report = Callable[[str, int, int], None]
-"""Called with the member that is written, its bytes so far, and all its bytes."""
 
 _LOCAL = struct.Struct("<26x2H")
 BROKEN = (
@@ -73,7 +72,7 @@ def write_zip(
     file: BinaryIO,
     replaced: Mapping[str, Content],
     left_out: Collection[str] = (),
-    report: Report = lambda *_: None,
+    report: OnStep = lambda *_: None,
 ) -> None:
     """Write the members of ``source``, in their order, into an open empty file.
 
@@ -96,7 +95,7 @@ def write_zip(
                 _copy(source, archive, new)
 
 
-def _add(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: Content, report: Report) -> None:
+def _add(archive: zipfile.ZipFile, info: zipfile.ZipInfo, content: Content, report: OnStep) -> None:
     with opened_content(content) as data:
         info.file_size = data.seek(0, os.SEEK_END)  # which tells how wide its fields have to be
         data.seek(0)

@@ -58,10 +58,10 @@ def read(
             return
         # The largest first, so that none is left for one core at the end.
         order = sorted(range(len(items)), key=sizes.__getitem__, reverse=True)
-        more = f" and {len(items) - 1:,} more" if len(items) > 1 else ""
+        name = f"{path_of(items[0])} and {len(items) - 1:,} more"
 
         def waiting(read: Sequence[int]) -> None:
-            settings.report(f"{path_of(items[0])}{more}", sum(map(min, read, sizes)), sum(sizes))
+            settings.report(name, sum(map(min, read, sizes)), sum(sizes))
 
         results = workers.in_order(lambda item: list(work(item)), items, most, order, waiting)
         for item, size, found in zip(items, sizes, results, strict=True):

@@ -37,6 +37,7 @@ from ltocompat.files.objects import read_host
 from ltocompat.files.regular import read_regular
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.errors import LimitExceeded, UnreadableInput
+from ltocompat.model.failure import OnStep
 from ltocompat.model.generic import R, T
 from ltocompat.model.image import (
     Artifact,
@@ -82,7 +83,7 @@ class ScanSettings(Struct, frozen=True):
 
     detail: ReadOptions = field(default_factory=ReadOptions)
     limits: Limits = DEFAULT_LIMITS
-    progress: Callable[[str, int, int], None] | None = None
+    progress: OnStep | None = None
     jobs: int | None = None
     kept: MemberCache | None = None
     allow_empty: bool = False

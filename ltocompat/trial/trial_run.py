@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from ltocompat.model.failure import Progress, reporter
+from ltocompat.model.failure import OnStep, Progress, reporter
 from ltocompat.model.limits import Limits
 
 _SHARES = 4
@@ -27,7 +27,7 @@ class TrialRun(Struct, eq=False):
     """
 
     cpu_seconds: float = math.inf
-    progress: Callable[[str, int, int], None] | None = None
+    progress: OnStep | None = None
     _used: float = 0.0
     _reserved: int = 0
 

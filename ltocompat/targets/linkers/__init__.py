@@ -5,9 +5,8 @@ A linker is told by its bytes and never loaded into this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ltocompat.model.errors import Missing
+from ltocompat.model.failure import OnStep
 from ltocompat.model.linker import Linker as Linker
 from ltocompat.model.linker import Tool as Tool
 from ltocompat.targets.linkers.cache import Cache as Cache
@@ -24,7 +23,7 @@ def obtain(
     *,
     install_missing: bool,
     tool: Tool = Tool.NVJITLINK,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: OnStep | None = None,
 ) -> Linker:
     """Return the linker to run here; install it for trials if that is wanted and needed.
 

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
-from ltocompat.model.failure import LinkerDownload
+from ltocompat.model.failure import LinkerDownload, OnStep
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.linker import Linker, Tool
 from ltocompat.targets.linkers.cache import Cache, InstalledFile, InstallOrigin
@@ -188,10 +188,7 @@ def present(wanted: VersionRequest, cache: Cache) -> Linker | None:
 
 
 def install_one(
-    wanted: VersionRequest,
-    cache: Cache,
-    fetch_wheel: Fetch = fetch,
-    progress: Callable[[str, int, int], None] | None = None,
+    wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch, progress: OnStep | None = None
 ) -> Linker:
     """Install one version unless it exists; leave nothing behind after an error.
 
