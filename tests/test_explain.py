@@ -1542,6 +1542,39 @@ def test_a_compressed_file_is_at_fault_on_the_driver_of_the_log() -> None:
     assert "550.54.14" in fault.reason
 
 
+# ---- Fixes for the machine of the text
+
+_SMI = "| NVIDIA-SMI {0}   Driver Version: {0}   CUDA Version: {1} |"
+_DLL = 'OSError: [WinError 126] Error loading "C:\\torch\\lib\\caffe2_nvrtc.dll"'
+_VLLM = "vllm: ImportError: libcudart.so.13: cannot open shared object file. torch 2.8.0+cu128"
+
+
+@pytest.mark.parametrize(
+    ("text", "begins", "without"),
+    [
+        ("Windows 11: Could not find cuda drivers on your machine", "Use WSL, since", "nvidia-smi"),
+        (
+            "Ubuntu: Could not find cuda drivers on your machine",
+            "If nvidia-smi runs: pip",
+            "WSL, since",
+        ),
+        (_DLL, "Install NVIDIA's driver and the Visual C++", "stays"),
+        (f"{_DLL}\n{_SMI.format('552.44', '12.4')}", "Driver 552.44 stays. Install the", "nvcuda"),
+        (_VLLM, "Install both for one CUDA, in a new environment. With driver R580", "For CUDA 12"),
+    ],
+)
+def test_a_fix_begins_with_what_fits_the_machine(text: str, begins: str, without: str) -> None:
+    fix = explain(text)[0].fix or ""
+    assert fix.startswith(begins)
+    assert without not in fix
+
+
+@pytest.mark.parametrize("program", ["torch", "llama.cpp", "LightGBM", "ollama", "mmcv", "x"])
+def test_a_sentence_on_a_program_without_cuda_has_one_colon(program: str) -> None:
+    fix = explain(f"{program} was not compiled with CUDA")[0].fix or ""
+    assert all(sentence.count(": ") < 2 for sentence in re.split(r"\. (?=[A-Z])", fix))
+
+
 # ---- On this machine
 
 
