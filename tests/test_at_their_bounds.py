@@ -347,21 +347,22 @@ def test_files_are_shared_where_all_but_the_largest_are_worth_a_process(
         os.truncate(tmp_path / name, size)
     orders = []
 
-    def in_order(
+    def pool(
         _: object,
         items: list[str],
         most: int,
         order: list[int],
+        *,
         waiting: Callable[[Sequence[int]], None],
-    ) -> list[None]:
+    ) -> contextlib.nullcontext[list[None]]:
         orders.append((items, most, order))
         waiting([7, sys.maxsize])  # the second is done
-        return [None for _ in items]
+        return contextlib.nullcontext([None for _ in items])
 
     told = list[tuple[str, int, int]]()
     settings = SimpleNamespace(jobs=2, report=lambda *words: told.append(words))
     monkeypatch.setattr(workers, "available", lambda jobs: jobs)
-    monkeypatch.setattr(workers, "in_order", in_order)
+    monkeypatch.setattr(parallel, "Pool", pool)
     paths = [str(tmp_path / name) for name in sizes]
     found = parallel.read(lambda path: [path], paths, lambda path: path, settings)
     assert [list(each) for each in found] == [[path] for path in paths]

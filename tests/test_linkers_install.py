@@ -22,7 +22,7 @@ from package_writer import zip_of
 
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
-from ltocompat.model.failure import LinkerDownload
+from ltocompat.model.failure import TrialNotice
 from ltocompat.targets.linkers import (
     Cache,
     Machine,
@@ -35,7 +35,7 @@ from ltocompat.targets.linkers.installing import Fetch, _environment, fetch, ins
 from ltocompat.targets.linkers.machine import program_path
 from ltocompat.targets.linkers.version_request import VersionRequest, choose
 
-pytestmark = pytest.mark.filterwarnings("ignore::ltocompat.model.failure.LinkerDownload")
+pytestmark = pytest.mark.filterwarnings("ignore::ltocompat.model.failure.TrialNotice")
 
 LIBRARY = library("12.4.127")
 WHEEL = wheel(LIBRARY)
@@ -117,7 +117,7 @@ def test_a_download_says_its_size_and_its_folder_and_how_far_it_is(cache: Cache)
 
     wanted = known()
     folder = re.escape(cache.folder)
-    with pytest.warns(LinkerDownload, match=rf"^downloading {wanted} \([0-9.]+ MiB\) to {folder}$"):
+    with pytest.warns(TrialNotice, match=rf"^downloading {wanted} \([0-9.]+ MiB\) to {folder}$"):
         install_one(wanted, cache, pip, lambda *words: told.append(words))
     assert {(what, total) for what, _, total in told} == {(str(wanted), wanted.size)}
     assert all(done < wanted.size for _, done, _ in told)

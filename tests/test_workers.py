@@ -18,6 +18,7 @@ import pytest
 from fatbin_writer import KINDS, EntrySpec, entry, region
 from package_writer import zip_of
 from samples import FOLDER
+from worker_pool import in_order
 
 import ltocompat
 from ltocompat import UnreadableInput
@@ -56,7 +57,7 @@ def in_time() -> Iterator[None]:
 @pytest.mark.parametrize("number", [1, 2, 5, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", [None, NUMBERS[::-1]])
 def test_answers_come_in_order(number: int, order: list[int] | None) -> None:
-    found = workers.in_order(lambda item: bytes([item]) * 100_000, NUMBERS, number, order)
+    found = in_order(lambda item: bytes([item]) * 100_000, NUMBERS, number, order)
     assert list(found) == [bytes([item]) * 100_000 for item in NUMBERS]
 
 
@@ -68,14 +69,14 @@ def test_no_worker_has_two_tasks_while_another_has_none(tmp_path: Path) -> None:
             time.sleep(0.01)  # until all of them have begun
         return os.getpid()
 
-    assert len(set(workers.in_order(work, [1, 2, 3], 3))) == 3
+    assert len(set(in_order(work, [1, 2, 3], 3))) == 3
 
 
 def test_what_goes_wrong_in_a_worker_is_left_to_its_parent() -> None:
     def work(item: int) -> int:
         return 1 // (item % 4)
 
-    found = list(workers.in_order(work, NUMBERS, 3))
+    found = list(in_order(work, NUMBERS, 3))
     assert found == [None if item % 4 == 0 else 1 // (item % 4) for item in NUMBERS]
 
 
@@ -91,7 +92,7 @@ def test_a_worker_that_dies_leaves_what_it_had_to_its_parent(
             os.kill(os.getpid(), signal.SIGKILL)
         return item
 
-    found = list(workers.in_order(work, NUMBERS, 3))
+    found = list(in_order(work, NUMBERS, 3))
     assert [item for item in NUMBERS if found[item] not in (None, item)] == []
     assert found[3] is found[20] is None
     assert found.count(None) <= 4  # each had one more at hand
@@ -114,7 +115,7 @@ def test_a_worker_that_dies_before_it_says_what_it_took_keeps_nobody_waiting(
         return data
 
     monkeypatch.setattr(os, "read", fatal)
-    found = list(workers.in_order(lambda item: item, NUMBERS, 3))
+    found = list(in_order(lambda item: item, NUMBERS, 3))
     assert [item for item in NUMBERS if found[item] not in (None, item)] == []
     assert found[number] is None
 
@@ -127,7 +128,7 @@ def test_more_tasks_than_a_pipe_takes_keep_nobody_waiting() -> None:
 
 def test_a_worker_leaves_what_was_there_alone_and_has_room_for_its_results() -> None:
     """Memory that no collector touches stays that of the parent."""
-    frozen = list(workers.in_order(lambda _: gc.get_freeze_count(), NUMBERS, 2))
+    frozen = list(in_order(lambda _: gc.get_freeze_count(), NUMBERS, 2))
     assert all(count is None or count > 1000 for count in frozen)
     with workers.Pool(abs, NUMBERS, 2) as pool:
         pipes = [found.fileno() for found in pool._workers]  # noqa: SLF001 - before they end
@@ -135,18 +136,18 @@ def test_a_worker_leaves_what_was_there_alone_and_has_room_for_its_results() -> 
 
 
 def test_without_workers_everything_is_left_to_the_parent() -> None:
-    assert list(workers.in_order(os._exit, NUMBERS, 2)) == [None] * 40
+    assert list(in_order(os._exit, NUMBERS, 2)) == [None] * 40
 
 
 def test_no_descriptor_is_left_open() -> None:
     before = psutil.Process().num_fds()
     for _ in range(3):
-        assert len(list(workers.in_order(bytes, [8] * 20, 4))) == 20
+        assert len(list(in_order(bytes, [8] * 20, 4))) == 20
     assert psutil.Process().num_fds() == before
 
 
 def test_who_stops_early_leaves_no_process() -> None:
-    found = workers.in_order(bytes, [1 << 20] * 40, 4)
+    found = in_order(bytes, [1 << 20] * 40, 4)
     next(found)
     found.close()  # type: ignore[attr-defined]  # a generator's
 
@@ -183,7 +184,7 @@ def test_an_interrupt_ends_a_worker_and_its_work_is_left_to_the_parent() -> None
         os.kill(os.getpid(), signal.SIGINT)
         return item
 
-    assert list(workers.in_order(work, [1, 2], 2)) == [None, None]
+    assert list(in_order(work, [1, 2], 2)) == [None, None]
 
 
 def test_an_interrupt_while_workers_start_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,13 +221,13 @@ def test_each_is_done_once_however_little_may_be_kept(
             file.write(bytes([item]))
         return bytes([item]) * 900
 
-    found = list(workers.in_order(work, NUMBERS, 3, NUMBERS[::-1]))
+    found = list(in_order(work, NUMBERS, 3, NUMBERS[::-1]))
     assert found == [bytes([item]) * 900 for item in NUMBERS]
     assert sorted(path.read_bytes()) == NUMBERS
 
 
 def test_what_the_parent_has_not_written_yet_no_worker_writes() -> None:
-    code = "print('once', end='')\nlist(workers.in_order(abs, [1, 2, 3], 2))"
+    code = "print('once', end='')\nwith workers.Pool(abs, [1, 2, 3], 2) as pool:\n    list(pool)"
     assert told_by(code) == "once"
 
 
@@ -238,7 +239,7 @@ def told_by(code: str) -> str:
 
 
 def test_a_worker_and_a_process_with_threads_work_alone() -> None:
-    assert set(workers.in_order(lambda _: workers.available(8), NUMBERS, 2)) == {1}
+    assert set(in_order(lambda _: workers.available(8), NUMBERS, 2)) == {1}
     assert told_by("print(workers.available(8))") == "8"
     code = """
         import threading
@@ -339,7 +340,8 @@ def test_an_interrupted_run_ends_with_its_workers(tmp_path: Path) -> None:
         "def work(n):\n"
         "    pathlib.Path(sys.argv[1], str(os.getpid())).touch()\n"
         "    time.sleep(600)\n"
-        "list(workers.in_order(work, [1, 2], 2))\n"
+        "with workers.Pool(work, [1, 2], 2) as pool:\n"
+        "    list(pool)\n"
     )
     child = [sys.executable, "-c", code, str(tmp_path)]
     run = subprocess.Popen(child, stderr=subprocess.DEVNULL)

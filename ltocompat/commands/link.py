@@ -144,8 +144,8 @@ def _linkers(wanted: Sequence[tuple[Tool, str]], options: LinkOptions) -> list[L
             others = [f"; or add --linker nvlink={n.version}" for n in find(machine, Tool.NVLINK)]
             raise Missing("".join([NONE_AT_HAND, *others[-1:]]))
         return [max(at_hand, key=lambda linker: linker.numbers)]
-    install, progress = options.install_linkers, options.settings.progress
-    get = functools.partial(obtain, install_missing=install, progress=progress)
+    install, report = options.install_linkers, options.settings.progress
+    get = functools.partial(obtain, install_missing=install, report=report)
     return [get(version, tool=tool) for tool, version in wanted]
 
 

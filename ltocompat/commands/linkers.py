@@ -91,7 +91,7 @@ def install_linkers(
         if already := present(wanted, cache):
             yield InstallChange("kept", already, cache.size_of(already))
             continue
-        linker = install_one(wanted, cache, progress=reporter(progress))
+        linker = install_one(wanted, cache, report=reporter(progress))
         yield InstallChange("installed", linker, cache.size_of(linker))
 
 

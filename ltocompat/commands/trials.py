@@ -129,8 +129,8 @@ class Trials(ExitStack):
         from ltocompat.targets.linkers import obtain
         from ltocompat.trial.narrow_makers import MakerNarrower
 
-        install, progress = self._options.install_linkers, self._run.progress
-        ask = functools.partial(obtain, install_missing=install, progress=progress)
+        install, report = self._options.install_linkers, self._run.progress
+        ask = functools.partial(obtain, install_missing=install, report=report)
         return self.enter_context(MakerNarrower(ask, self._run))
 
 

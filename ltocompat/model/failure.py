@@ -54,10 +54,6 @@ class TrialNotice(UserWarning):
     """A fact about the trials of a run, which is shown once."""
 
 
-class LinkerDownload(TrialNotice):
-    """The download of a linker: its version, its size and the folder that gets it."""
-
-
 class UnconfinedTrial(TrialNotice):
     """A trial that runs although this system can't confine it completely."""
 

@@ -155,7 +155,7 @@ class Budget(Struct):
     limits: Limits = DEFAULT_LIMITS
     decoded: int = 0
     unpacked: int = 0
-    unpacking: Callable[[object, int], None] | None = None
+    unpacking: Callable[[object, int], None] = lambda *_: None
     deadline: float = field(default=0.0)
     recent: Recent = field(default_factory=Recent)
 

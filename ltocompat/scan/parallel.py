@@ -14,6 +14,7 @@ from ltocompat.model.generic import R, T
 from ltocompat.model.limits import MIB
 from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
+from ltocompat.scan.workers import Pool
 
 # Below this, handing files to a process and its answers back takes longer than reading them.
 _WORTH_A_PROCESS = 16 * MIB
@@ -63,10 +64,10 @@ def read(
         def waiting(read: Sequence[int]) -> None:
             settings.report(name, sum(map(min, read, sizes)), sum(sizes))
 
-        results = workers.in_order(lambda item: list(work(item)), items, most, order, waiting)
-        for item, size, found in zip(items, sizes, results, strict=True):
-            yield work(item) if found is None else found
-            settings.report(path_of(item) or "", size, size)
+        with Pool(lambda item: list(work(item)), items, most, order, waiting=waiting) as pool:
+            for item, size, found in zip(items, sizes, pool, strict=True):
+                yield work(item) if found is None else found
+                settings.report(path_of(item) or "", size, size)
 
     if most < 2:
         yield from map(work, items)

@@ -100,18 +100,6 @@ def _quotas() -> Iterator[int]:
                     yield -(-int(quota) // int(period))
 
 
-def in_order(
-    work: Callable[[T], R],
-    items: Sequence[T],
-    number: int,
-    order: Sequence[int] | None = None,
-    waiting: Callable[[Sequence[int]], None] | None = None,
-) -> Iterator[R | None]:
-    """Yield the results of a ``Pool`` whose workers start with the first request for a result."""
-    with Pool(work, items, number, order, waiting=waiting) as pool:
-        yield from pool
-
-
 class Pool(Closing, Generic[T, R]):
     """Workers and their results; they begin at once, and end with the ``with`` block.
 

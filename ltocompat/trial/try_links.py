@@ -158,7 +158,7 @@ class LinkTrial(ExitStack):
                 str(goal.release),
                 install_missing=self._install,
                 tool=goal.tool,
-                progress=self._trial_run.progress,
+                report=self._trial_run.progress,
             )
             self._linkers[key] = CachedLinker(linker, self._cache, self, self._trial_run)
         return self._linkers[key]
@@ -332,7 +332,7 @@ class OneLinkTrial(Struct):
             str(job.release),
             install_missing=self.install_missing,
             tool=job.tool,
-            progress=self.trial_run.progress,
+            report=self.trial_run.progress,
         )
         link = SingleLink(inputs, job.arch, job.release, job.lto)
         link = replace(link, lto=job.lto and ImageKind.LTOIR in link.kinds)

@@ -12,6 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from samples import FOLDER
+from worker_pool import in_order
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
@@ -242,7 +243,7 @@ def test_processes_read_what_one_reads(data: bytes, cuts: list[int]) -> None:
     parts = spans(data, cuts)
     for number in (2, 5, 16):
         file = sliced(data)
-        assert list(file.joined(parts, workers.in_order(file.read, parts, number))) == expected
+        assert list(file.joined(parts, in_order(file.read, parts, number))) == expected
 
 
 def test_a_module_is_finished_here_whoever_read_it() -> None:

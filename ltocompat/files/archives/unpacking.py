@@ -200,8 +200,7 @@ def unpacked(source: Input, packing: Packing, budget: Budget) -> Iterator[bytes]
         budget.check_room(len(chunk))
         budget.unpacked += len(chunk)
         WORK.unpacked += len(chunk)
-        if budget.unpacking is not None:
-            budget.unpacking(source.view.source, source.view.start + source.position)
+        budget.unpacking(source.view.source, source.view.start + source.position)
         if chunk:
             yield chunk
 

@@ -19,11 +19,7 @@ from ltocompat.targets.linkers.version_request import choose
 
 
 def obtain(
-    wanted: str,
-    *,
-    install_missing: bool,
-    tool: Tool = Tool.NVJITLINK,
-    progress: OnStep | None = None,
+    wanted: str, *, install_missing: bool, tool: Tool = Tool.NVJITLINK, report: OnStep | None = None
 ) -> Linker:
     """Return the linker to run here; install it for trials if that is wanted and needed.
 
@@ -37,5 +33,5 @@ def obtain(
         if not install_missing:
             raise
     for request in choose(wanted, allow_unknown=False, tool=tool):
-        install_one(request, Cache.of(tool=tool), progress=progress)
+        install_one(request, Cache.of(tool=tool), report=report)
     return resolve(wanted, tool=tool)

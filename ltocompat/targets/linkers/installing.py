@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
-from ltocompat.model.failure import LinkerDownload, OnStep
+from ltocompat.model.failure import OnStep, TrialNotice
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.linker import Linker, Tool
 from ltocompat.targets.linkers.cache import Cache, InstalledFile, InstallOrigin
@@ -188,7 +188,7 @@ def present(wanted: VersionRequest, cache: Cache) -> Linker | None:
 
 
 def install_one(
-    wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch, progress: OnStep | None = None
+    wanted: VersionRequest, cache: Cache, fetch_wheel: Fetch = fetch, report: OnStep | None = None
 ) -> Linker:
     """Install one version unless it exists; leave nothing behind after an error.
 
@@ -196,7 +196,7 @@ def install_one(
         wanted: the version.
         cache: gets its files.
         fetch_wheel: downloads a wheel.
-        progress: called with the version, the downloaded bytes and all bytes.
+        report: called with the version, the downloaded bytes and all bytes.
 
     Raises:
         Missing: it can't be downloaded.
@@ -206,7 +206,7 @@ def install_one(
     if already is not None:
         return already
     size = f" ({wanted.size / MIB:.1f} MiB)" if wanted.size else ""
-    warnings.warn(f"downloading {wanted}{size} to {cache.folder}", LinkerDownload, stacklevel=2)
+    warnings.warn(f"downloading {wanted}{size} to {cache.folder}", TrialNotice, stacklevel=2)
     with cache.part() as part, ThreadPoolExecutor(1) as pool:
         kept = os.path.join(part, "kept")
         os.mkdir(kept)
@@ -217,8 +217,8 @@ def install_one(
                 os.mkdir(arrived)
                 fetched = pool.submit(fetch_wheel, requirement, arrived)
                 while wait([fetched], _PERIOD).not_done:
-                    if progress is not None and wanted.size:
-                        progress(str(wanted), min(_bytes_below(part), wanted.size - 1), wanted.size)
+                    if report is not None and wanted.size:
+                        report(str(wanted), min(_bytes_below(part), wanted.size - 1), wanted.size)
                 fetched.result()
                 files.append(_unpack(wanted, number, arrived, kept))
             except (OSError, *_BROKEN) as error:
