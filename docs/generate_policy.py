@@ -23,8 +23,8 @@ current folder upwards. To use another file, add `--config FILE`.
 Without a policy, `audit` checks the rules that hold on every target. It also checks what the
 package itself declares:
 
-* the nvJitLinks and NVRTCs that its metadata allow
-* the drivers of the CUDA major in its name or dependencies
+* the nvJitLinks and NVRTCs allowed by its metadata
+* the drivers for the CUDA major in its name or dependencies
 * the platform in its tag
 
 `ltocompat init dist/*.whl` writes a policy that your packages pass today.
@@ -49,8 +49,9 @@ _TITLES = {
 _ENVIRONMENT = """\
 ## Environment variables
 
-With these variables, a CI job can set options once for all its commands. Options on the command
-line override the variables. For an option without a value, set the variable to 1.
+With these variables, a CI job can set options once for all commands of the job.
+Options on the command line override the variables. For an option without a value, set the
+variable to 1.
 
 | variable | meaning |
 |---|---|

@@ -23,8 +23,8 @@ _INTRODUCTION = """\
 This page explains the columns in a dataset of [`ltocompat survey`](survey.md), version {version}.
 Each table is a folder of Parquet files. Columns in italics are measured: two runs over the same
 packages give different numbers. New columns and values may be added. If a column changes its
-meaning or is removed, the version number increases. This page is written by `python
-docs/generate_survey.py`.
+meaning or is removed, the version number increases. `python docs/generate_survey.py` writes this
+page.
 """
 
 
@@ -34,14 +34,14 @@ _ANSWERS = """\
 This page shows how DuckDB computes the answers of `ltocompat survey report` from
 [the tables](survey-tables.md). To run the queries yourself, create these first:
 
-* a view of each table: `CREATE VIEW images AS FROM 'OUT/images/*.parquet'`
+* a view for each table: `CREATE VIEW images AS FROM 'OUT/images/*.parquet'`
 * a table `version_ranks` with the columns `text` (each version) and `rank` (its place in the order
   of PEP 440)
 * the variables: `SET VARIABLE branches = [525, 535, 550]` with all driver branches, `any_target =
   'every target'`, `bytes_unread = 'IMG-02'` and `old_linker_admitted = 'NJL-06'`
 
-Then run the part that all answers share, and the queries of one answer. This page is written by
-`python docs/generate_survey.py`.
+Then run the queries that all answers share, and the queries of one answer. `python
+docs/generate_survey.py` writes this page.
 
 ## Queries that all answers share
 """
