@@ -14,7 +14,7 @@ from rules import asked, compat, driver, gpu, image, judged, loading, noted, sam
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.location import Location
-from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import requirements_of
@@ -57,6 +57,28 @@ def test_drv_01_leaves_cubins_that_only_13_writes_to_sass_07() -> None:
     assert judged("SASS-07", subject, driver("580.65.06")) is OK
     older = loading(*sample("cubin/nvrtc-12.9-sm_80.cubin"), on="sm_80")
     assert judged("SASS-07", older) is None
+
+
+def stored(release: str) -> ImageSignature:
+    """Relocatable SASS of an object that was device-linked for another GPU."""
+    return replace(image(ImageKind.SASS, "sm_90", release), prelinked=1, relocatable=True)
+
+
+@strikes("SASS-11")
+def test_sass_11_a_driver_links_no_sass_that_is_newer_than_itself() -> None:
+    """On an H200, driver 580.159.04 ends in error 209 for 13.5, and runs 13.0."""
+    newer, own = (loading(stored(release), on="sm_90") for release in ("13.5", "13.0"))
+    assert judged("SASS-11", newer, driver("580.159.04")) is FAIL
+    assert judged("SASS-11", own, driver("580.159.04")) is OK
+    assert judged("SASS-11", own, driver("570.86.10")) is FAIL
+    unknown = replace(stored("13.0"), made_by=())
+    for open_ in (unknown, stored("11.0")):
+        assert judged("SASS-11", loading(open_, on="sm_90"), driver("580.159.04")) is UNKNOWN
+
+
+@spares("SASS-11")
+def test_sass_11_leaves_linked_sass_to_minor_version_compatibility() -> None:
+    assert not asked("SASS-11", loading(image(ImageKind.SASS, "sm_90", "13.5"), on="sm_90"))
 
 
 def test_drv_01_knows_no_floor_of_a_major_to_come() -> None:

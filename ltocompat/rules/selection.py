@@ -92,12 +92,17 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
     if best is not None:
         guarded = best.has_kernels is False and signature.guarded
         return Pick((), SelectionFailure.GUARDED) if guarded else Pick((best,))
-    parts = [image for image in signature.images if image.prelinked]
-    usable = [image for image in parts if image.kind in KERNEL_KINDS and _usable(image, gpu)]
-    relinked = tuple(image for image in usable if image.kind is ImageKind.PTX)
-    # Measured: if one object has nothing for the GPU, all launches of the module fail (error 300).
-    whole = {image.prelinked for image in usable} == {image.prelinked for image in parts}
-    return Pick(relinked) if relinked and whole else Pick((), _missed(signature, gpu))
+    objects: dict[int, list[ImageSignature]] = {}
+    for image in signature.images:
+        if image.prelinked:
+            kernels = image.kind in KERNEL_KINDS
+            objects.setdefault(image.prelinked, []).extend([image] if kernels else [])
+    # Measured: the driver links the stored objects again, each object's SASS rather than its PTX.
+    # If one object has nothing for the GPU, all launches of the module fail (error 300).
+    relinked = [_driver_choice(images, gpu) for images in objects.values()]
+    found = tuple(image for image in relinked if image is not None)
+    whole = found and len(found) == len(objects)
+    return Pick(found) if whole else Pick((), _missed(signature, gpu))
 
 
 def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:

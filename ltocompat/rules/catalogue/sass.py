@@ -11,10 +11,15 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers, makers
-from ltocompat.rules.constraints import FixedVerdict, at_least
+from ltocompat.rules.constraints import (
+    FixedVerdict,
+    at_least,
+    driver_of_cuda,
+    unknown_version,
+)
 from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.linker_traits import newest_traits
-from ltocompat.rules.rule import Problem, Requirement, Subject, rule
+from ltocompat.rules.rule import Component, Problem, Requirement, Subject, rule
 from ltocompat.rules.selection import runs, same_arch
 
 
@@ -203,3 +208,19 @@ def _made_by_default(groups: list[ModuleGroup], number: int) -> bool:
         for release in maker.releases
     }
     return bool(majors) and majors <= set(_DEFAULTS.get(number, ()))
+
+
+@per_image("SASS-11", Route.LOAD, ImageKind.SASS)
+def linked_sass_newer_than_driver(image: ImageSignature, subject: Subject) -> Iterator[Requirement]:
+    """A driver links SASS of device-linked objects only up to its own CUDA release."""
+    if not image.prelinked:
+        return
+    cuda = makers.writer(image)
+    known = cuda is not None and cuda >= floors.linker("oldest-linked-sass")
+    yield Requirement(
+        driver_of_cuda(cuda) if cuda and known else unknown_version(Component.DRIVER),
+        f"relocatable SASS of CUDA {cuda}" if cuda else "relocatable SASS",
+        remedy=f"device-link for {image_helpers.real(subject.gpu)}, too, or update the driver to "
+        "the CUDA release of the SASS",
+        evidence=makers.evidence(image),
+    )
