@@ -797,6 +797,13 @@ SPELLINGS = {
     ],
     ("gpu_sm", "21"): ["GTX 460", "compute capability 2.1", "arch:21"],
     ("gpu_sms", "61;86"): ["a 1080 Ti and a 3090", "GTX 1080 Ti, RTX 3090"],
+    ("gpu_sms", "89;90"): ["the new H20 nodes, but it works on the L40S pool"],
+    ("gpu_sm", "75"): ["error 209 on T4", "on a T4", "on the T4s", "our T4 nodes", "the T4 pool"],
+    ("gpu_sm", "89"): ["it fails on L4", "an L4 machine", "on the L40"],
+    ("nvjitlink", "12.9"): [
+        *("nvidia-nvjitlink-cu12    12.9.86", "nvJitLink 12.9", "nvjitlink=12.9.86"),
+        *("nvJitLink version: 12.9", "with nvJitLink v12.9"),
+    ],
     ("nvcc", "12.2"): [
         *("Cuda compilation tools, release 12.2, V12.2.140", "nvcc 12.2", "nvcc version: 12.2"),
         *("V12.2.140", "/usr/local/cuda-12.2/bin/nvcc", "Build cuda_12.2.r12.2/compiler.1"),
@@ -829,6 +836,8 @@ SPELLINGS = {
 }
 NO_VALUES = [
     *("needs R525 or newer", "requires R525", "driver 525 or newer", "CUDA 12.0 or newer"),
+    *("needs nvJitLink 12.9", "nvJitLink 12.9 or newer", "nvidia-nvjitlink-cu12==12.9.86"),
+    *("on A1", "on T4.2", "Table T4", "on H2/x"),
     *("step 3090 of 5000", "port 3090", "arch=compute_86", "1080p video", "cudatoolkit 11.7.1"),
 ]
 
@@ -846,7 +855,9 @@ def test_a_value_is_read_in_each_of_its_spellings() -> None:
 @every("text", NO_VALUES)
 def test_no_value_is_read_where_none_is_told(text: str) -> None:
     found = evidence(f"RuntimeError: it failed. {text} and more")
-    assert not found.keys() & {"driver", "smi", "gpu_sm", "gpu_sms", "nvcc", "toolkit", "said"}
+    assert not found.keys() & {
+        *("driver", "smi", "gpu_sm", "gpu_sms", "nvcc", "toolkit", "said", "nvjitlink")
+    }
 
 
 # What a fix asks for where the text names none, and the value that takes its place.
@@ -1007,7 +1018,8 @@ def test_every_result_of_nvjitlink_and_nvptxcompiler_has_a_cause_or_leads_to_the
             try:
                 assert explain(name)[0].cause
             except Missing as error:
-                assert "GetErrorLog returns" in str(error), name  # noqa: PT017
+                # Without an architecture, nvJitLink's log stays empty.
+                assert re.search("GetErrorLog|-arch=", str(error)), name  # noqa: PT017
 
 
 # ---- No rule
@@ -1516,6 +1528,48 @@ def test_places_that_are_not_at_fault_are_said_to_be_so(capsys: pytest.CaptureFi
     out = capsys.readouterr()
     assert "File:" not in out.out
     assert "none of these files has the problem of SASS-06" in out.err
+
+
+def test_the_nvjitlink_and_the_gpus_of_a_text_decide_which_file_is_at_fault(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ltoir = str(SAMPLES / "ltoir/nvrtc-13.0-lto_80.ltoir")
+    assert run(["explain", "ERROR_OUTDATED_LIBRARY with nvJitLink 12.9", ltoir]) == 0
+    assert "LTO-IR made by 13.0 needs nvJitLink >= 13.0" in capsys.readouterr().out
+    assert run(["explain", "ERROR_OUTDATED_LIBRARY", ltoir]) == 0
+    assert "add the nvJitLink, which the text doesn't name" in capsys.readouterr().err
+    assert run(["explain", "ERROR_OUTDATED_LIBRARY with nvJitLink 13.0", ltoir]) == 0
+    assert capsys.readouterr().err.endswith("has the problem of LTO-01\n")
+    cubin = str(SAMPLES / "cubin/nvcc-13.0-sm_80.cubin")
+    text = "no kernel image is available on the new H20 nodes, works on the A100 pool"
+    assert run(["explain", text, cubin]) == 0
+    out = capsys.readouterr()
+    assert (out.err, "File:" in out.out) == ("", True)
+
+
+@every(
+    "text, says",
+    [
+        ("nvJitLinkCreate: NVJITLINK_ERROR_MISSING_ARCH", "-arch=sm_90"),
+        ("nvJitLinkError: ERROR_UNRECOGNIZED_OPTION (1)", "usually because nvJitLink is too old"),
+        ("unrecognized option: -split-compile=8", "usually because nvJitLink is too old"),
+    ],
+)
+def test_what_nvjitlink_says_of_its_options_has_a_next_step(text: str, says: str) -> None:
+    with pytest.raises(Missing, match=says):
+        explain(text)
+
+
+@every(
+    "text",
+    [
+        "torch.cuda.is_available() returns False",
+        "`torch.cuda.is_available()` returns `False` on our new node",
+        "print(torch.cuda.is_available()) -> False",
+    ],
+)
+def test_pytorch_that_sees_no_gpu_is_known_in_prose(text: str) -> None:
+    assert explain(text)[0].id == "PKG-18"
 
 
 def test_who_names_no_gpu_is_asked_for_it_before_a_file_is_cleared(

@@ -197,7 +197,7 @@ function evidence(text) {
       ...FERMI.filter((number) => valuesOf(`fermi${number}`, text).length),
     ],
   };
-  for (const name of ["optix", "cmake", "family", "package", "building", "torch_release", "jax"]) read[name] = valuesOf(name, text);
+  for (const name of ["optix", "cmake", "family", "package", "building", "torch_release", "jax", "nvjitlink"]) read[name] = valuesOf(name, text);
   for (const name of ["module", "jetpack", "blender", "torch_major", "python", "tensorflow"]) read[name] = valuesOf(name, text);
   for (const name of ["nvcc", "toolkit", "torch", "said", "smi"]) read[name] = valuesOf(name, text).map(release);
   const once = {};

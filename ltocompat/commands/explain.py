@@ -29,6 +29,19 @@ from ltocompat.rules.tried import untried
 _LONGEST = 200_000
 _LONGEST_QUOTE = 160  # characters of a text that no rule knows
 _MOST_CAUSES = 3
+# A value that decides whether a file is at fault: how to add it, rules that need it, its names.
+_ASKED = (
+    (
+        "the GPU, which the text doesn't name: 'error 209 on A100'",
+        ("SASS", "PTX"),
+        {"sm", "gpu_sm", "gpu_sms"},
+    ),
+    (
+        "the nvJitLink, which the text doesn't name: 'with nvJitLink 12.4'",
+        ("LTO", "NJL"),
+        {"has", "linker_reads_cuda", "symbol", "nvjitlink"},
+    ),
+)
 
 
 @public(ExplainOptions, "text", "*places", without=("every",))
@@ -187,7 +200,8 @@ def _unknown(text: str, near: str = "") -> str:
         return f"{unknown}; {f'it is not about compatibility: {advice}' if advice else more}"
     _, error = named[0]
     called = f"{unknown}: {error.name} ({error.number})"
-    if log := values_known()["logs"].get(error.name.partition("_ERROR_")[0]):
+    log = values_known()["logs"].get(error.name.partition("_ERROR_")[0])
+    if log and not advice:
         return f"{called} doesn't say why; paste the text that {log} returns"
     why = advice or "look at the program's earlier actions"
     return f'{called} means "{error.text}", which is not about compatibility: {why}'
@@ -242,8 +256,12 @@ def _with_files(
     yield from (fault for fault in found if isinstance(fault, Failure))
     faults = tuple(AtFault(*fault) for fault in found if not isinstance(fault, Failure))
     if not faults:
-        nameless = first.id.startswith(("SASS", "PTX")) and not {"sm", "gpu_sm"} & {*first.values}
-        on = "; add the GPU, which the text doesn't name: 'error 209 on A100'" if nameless else ""
-        yield Note(f"none of these files has the problem of {first.id}{on}")
+        asked = (
+            words
+            for words, ids, names in _ASKED
+            if first.id.startswith(ids) and not names & {*first.values}
+        )
+        add = next((f"; add {words}" for words in asked), "")
+        yield Note(f"none of these files has the problem of {first.id}{add}")
     yield replace(first, at_fault=faults)
     yield from others

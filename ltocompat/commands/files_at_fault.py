@@ -72,12 +72,14 @@ def _of_result(result: Result, rules: Sequence[str], library: str) -> Iterator[_
 def _targets(values: Mapping[str, str]) -> tuple[str, ...]:
     """The deploy targets that the values of a text tell; none if they tell nothing."""
     driver = values.get("driver") or values.get("reads_branch") or values.get("found_branch")
-    linker = values.get("has") or values.get("linker_reads_cuda") or _before(values)
+    met = values.get("has") or values.get("linker_reads_cuda")
+    linker = met or _before(values) or values.get("nvjitlink")
     keys = [("driver", driver), ("nvjitlink", linker)]
     known = ",".join(f"{key}={value}" for key, value in keys if value)
-    gpu = values.get("sm") or values.get("gpu_sm")
-    if gpu and int(gpu.rstrip("af")) >= 30:  # no deploy target has a Fermi
-        return (",".join(filter(None, (known, f"gpu=sm_{gpu}"))),)
+    named = (values.get("sm") or values.get("gpu_sm") or values.get("gpu_sms", "")).split(";")
+    # No deploy target has a Fermi.
+    if gpus := [f"sm_{gpu}" for gpu in named if gpu and int(gpu.rstrip("af")) >= 30]:
+        return (",".join(filter(None, (known, f"gpu={'+'.join(gpus)}"))),)
     if driver is None:
         return (known,) if known else ()
     return tuple(f"{known},gpu=sm_{row.number}" for row in sms() if row.last_branch is None)

@@ -31,7 +31,7 @@ def evidence(text: str) -> dict[str, str]:
         releases of these), ``said`` (what is called CUDA), ``smi`` (the driver's CUDA, as
         nvidia-smi has it), ``optix`` (9.0), ``cmake`` (3.22), ``family`` (of GPUs, OpenCV's),
         ``package`` (of Python), ``building`` (what pip builds), ``torch_release`` (2.8),
-        ``tensorflow`` (2.10), ``jax`` (0.4.26),
+        ``tensorflow`` (2.10), ``jax`` (0.4.26), ``nvjitlink`` (12.4),
         ``module`` (the release of kernel modules from sources), ``jetpack`` (4.3), ``blender``
         (2.83), ``python`` (3.8), ``torch_major`` (the CUDA major of a framework),
         ``gpu`` (its name) and ``gpu_sm`` (90), or of several ``gpu_sms`` (80;90), where told.
@@ -96,7 +96,9 @@ def _architectures(_: str, text: str) -> Iterator[str]:
 _READ: dict[str, Callable[[str, str], Iterable[str]]] = {
     "driver": _drivers,
     **dict.fromkeys(("nvcc", "toolkit", "torch", "said", "cmake", "optix"), _releases),
-    **dict.fromkeys(("jetpack", "package", "building", "blender", "tensorflow", "jax"), _values),
+    **dict.fromkeys(
+        ("jetpack", "package", "building", "blender", "tensorflow", "jax", "nvjitlink"), _values
+    ),
     **dict.fromkeys(("smi", "module", "family", "torch_major", "python", "torch_release"), _values),
     "gpu": _gpus,
     "gpu_sm": _architectures,
