@@ -6,6 +6,7 @@ what the first comment of a PTX text says.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -270,3 +271,16 @@ def test_an_audit_without_a_driver_to_ask_says_what_is_missing(
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     assert run(["audit", str(ptx(tmp_path, "fine")), "--trial-load"]) == 4
     assert "libcuda" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(
+    os.path.exists("/proc/driver/nvidia/version"), reason="this machine has NVIDIA's driver"
+)
+def test_without_a_driver_both_answers_lead_out_of_a_trial_load(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cubin = str(FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin")
+    assert run(["check", cubin, "--trial-load"]) == 4
+    assert "or name a --deploy-target instead" in capsys.readouterr().err
+    assert run(["check", cubin, "--trial-load", "--deploy-target", "driver=R580,gpu=a100"]) == 2
+    assert "or leave out --trial-load" in capsys.readouterr().err

@@ -441,6 +441,8 @@ def test_what_slim_saves_is_foretold_for_the_gpus_that_are_kept(
     assert weighed.slim_saved == pytest.approx(found.saved, rel=0.05)
     assert weight(LIBRARY).slim_saved is None
     assert run(["inspect", "--weigh", "--keep-gpu", "a100+h100", str(LIBRARY)]) == 0
-    assert "slim saves 0 B (0%)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "slim saves 0 B (0%)" in out
+    assert "; slim -o OUT lists what it leaves as it is, and why" in out
     assert run(["inspect", "--keep-gpu", "h100", str(LIBRARY)]) == 2
     assert run(["inspect", "--weigh", "--keep-gpu", "h1000", str(LIBRARY)]) == 2

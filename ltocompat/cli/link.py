@@ -31,9 +31,9 @@ def link(*, options: LinkOptions, typed: Typed, form: FindingFormat = ()) -> int
 
     For example: ltocompat link a.ltoir b.ltoir --arch sm_90
 
-    Each linker links the inputs with link-time optimisation. If the inputs
-    have PTX or SASS, each linker also links them without this optimisation. No GPU and no
-    driver are needed. Exit code 1: a link did not succeed.
+    Each linker links the inputs with link-time optimisation (lto). If the inputs have
+    PTX or SASS, each linker also links them without this optimisation (plain). No GPU
+    and no driver are needed. Exit code 1: a link did not succeed.
     """
     where = ImageChoice(kind=typed.kind).filter()
     from ltocompat.commands import link as command

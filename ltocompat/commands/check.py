@@ -96,7 +96,7 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Lo
     packages = not options.paths or options.python is not None
     targets = resolve_targets(options.targets, options.python, of_environment=packages)
     if options.paths and not options.targets:
-        _need_a_driver(targets[0].target)
+        _need_a_driver(targets[0].target, trial_load=options.trial_load)
     route = None if options.route is None else Route(options.route)
     results = _results(options, targets, route)
     if options.paths:
@@ -244,7 +244,7 @@ def resolve_targets(
     return tuple(found)
 
 
-def _need_a_driver(here: Target) -> None:
+def _need_a_driver(here: Target, *, trial_load: bool = False) -> None:
     """Refuse this machine as the target that nobody named, if too little of it is known.
 
     Raises:
@@ -252,6 +252,11 @@ def _need_a_driver(here: Target) -> None:
     """
     if here.driver is not None or here.gpus:
         return
+    if trial_load:
+        raise Missing(
+            "--trial-load needs an NVIDIA GPU and its driver; run it on a machine with both, or "
+            "name a --deploy-target instead"
+        )
     from ltocompat.targets.reading import names_of_project
 
     _, names = names_of_project(".")
@@ -288,7 +293,8 @@ def _trials(
         here = next((target.target for target in targets if target.here), None)
         if here is None:
             raise UsageError(
-                "a trial load needs this machine as a target; leave out --deploy-target"
+                "--trial-load tries the driver and the GPUs of this machine; leave out "
+                "--deploy-target, or leave out --trial-load"
             )
         trials.ask_driver(here)
     return trials

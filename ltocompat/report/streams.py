@@ -193,7 +193,7 @@ class ProgressLine:
         if self._last is None:
             line = f"{start}still at work after {time.monotonic() - self._begun:.0f} s"
         else:
-            state = start + self._state(self._last)
+            state = start + self._state(self._last, stands_still=bool(end))
             room = max(width - len(state + end), 8)
             line = state + clip_middle(escape(self._last.path), room) + end
         if not self._terminal:
@@ -201,12 +201,16 @@ class ProgressLine:
         line, self._shown = line.ljust(self._shown), max(self._shown, len(line))
         return f"\r{line}"
 
-    def _state(self, progress: Progress) -> str:
+    def _state(self, progress: Progress, *, stands_still: bool) -> str:
         if progress.done >= progress.total:
             return "just read: "  # a tiny file is done at once: its size tells nothing
         percent = 100 * progress.done // progress.total
-        # As quick as what is done of the path; the first seconds tell nothing.
+        # As quick as what is done of the path; the first seconds and a standstill tell nothing.
         spent, done = time.monotonic() - self._since, progress.done
         left = spent * (progress.total - done) / done if done and spent > _LINES_PERIOD else 0.0
-        time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING and percent else ""
+        time_left = (
+            f"({left / 60:.0f} min left) "
+            if left > _WORTH_SAYING and percent and not stands_still
+            else ""
+        )
         return f"{percent:{3 * self._terminal}d}% of {binary_size(progress.total)} {time_left}"

@@ -221,7 +221,10 @@ class LibraryRewriter:
         # Behind the region that a device link wrote, its wrapper names those of the objects.
         behind = any(image.entry.place.offset != stored.place.offset for image in stored.images)
         if behind or (prelinked and self._linked):
-            return "a device link wrote or used it, and drivers may link it again"
+            return (
+                "a device link wrote or used it, and drivers may link it again; to make it "
+                "smaller, compile it for fewer architectures"
+            )
         unread = not stored.registered and not prelinked
         return "no fatbin wrapper points to it, so its reader is unknown" if unread else None
 

@@ -64,7 +64,8 @@ def _weight(weight: Weight, options: Options) -> Iterator[Block]:
         yield Entry((Styled(_answer(weight), Style.STRONG),))
     if weight.slim_saved is not None:
         share = f"{binary_size(weight.slim_saved)} ({_share(weight.slim_saved, weight.stored)})"
-        yield Entry((f"slim saves {share} if it keeps only PTX and the GPUs of --keep-gpu",))
+        why = "" if weight.slim_saved else "; slim -o OUT lists what it leaves as it is, and why"
+        yield Entry((f"slim saves {share} if it keeps only PTX and the GPUs of --keep-gpu{why}",))
     if worth := [saving for saving in weight.savings if saving.saved >= WORTH_A_LINE]:
         yield Items("could be saved", tuple(map(_saving, worth)), _rest(weight, worth))
     if options.quiet or not weight.stored:
