@@ -104,7 +104,7 @@ def _topics_page() -> str:
     """The ideas behind the rules, each with an anchor of its own."""
     parts = [
         "# Words and ideas",
-        "This page explains the ideas behind the rules. `ltocompat explain WORD` prints one text.",
+        "This page explains the ideas behind the rules. `ltocompat explain WORD` explains an idea.",
     ]
     for row in rows("prose", "topics"):
         topic = row.values()
