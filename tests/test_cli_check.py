@@ -66,7 +66,7 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
 ) -> None:
     goal = ["--deploy-target", H100]
     nothing = "nothing was checked: there is no device code; if that is right, add --allow-empty"
-    no_file = f"'{tmp_path}' holds no file; build, unpack, or name another path"
+    no_file = f"'{tmp_path}' has no file; build it, unpack it, or name another path"
     for path, text in ((str(FOLDER / "README.md"), nothing), (str(tmp_path), no_file)):
         assert run(["check", path, *goal]) == 3
         assert capsys.readouterr().err == f"ltocompat: {text}\n"

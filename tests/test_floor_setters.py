@@ -187,7 +187,7 @@ def test_a_survey_names_the_newest_release_with_a_lower_floor(
     assert (setter["component"], setter["distribution"]) == ("driver", "only-sass 2.0")
     assert setter["release"] == "1.5"
     run(["require", str(site), "--why", f"--survey={tmp_path / 'none'}"])
-    assert "holds no survey" in capsys.readouterr().err
+    assert "has no survey" in capsys.readouterr().err
     # 12.4's cubin is for sm_80, drivers of CUDA 12; 13.5's asks a driver of CUDA 13.
     line = ["audit", str(wheels / "only_sass-2.0-py3-none-manylinux_2_28_x86_64.whl")]
     line += [f"--dataset={tmp_path / 'dataset'}", "--deploy-target"]

@@ -227,7 +227,7 @@ def test_the_lines_for_cibuildwheel_keep_its_own_audit(folder: Path, capsys: Cap
 def test_standard_output_is_no_file_for_a_policy(folder: Path, capsys: Captured) -> None:
     name = package(folder, "cubin/nvrtc-13.0-sm_80.cubin")
     assert run(["init", name, "-o", "-"]) == 2
-    assert "--output '-' is not a file; name one" in capsys.readouterr().err
+    assert "--output '-' is not a file; name a file" in capsys.readouterr().err
     assert not (folder / "-").exists()
 
 

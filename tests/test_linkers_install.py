@@ -163,9 +163,9 @@ def offline(requirement: str, _: str) -> None:
         (known(), bringing(b"x", IN_WHEEL["12"]), LtocompatError, "SHA-256"),
         (known(packed=WHEEL[:-9]), bringing(WHEEL[:-9]), LtocompatError, "can't be unpacked"),
         (known(packed=b""), bringing(b""), LtocompatError, "can't be unpacked"),
-        (known(), lambda _, __: None, LtocompatError, "holds 0 files like libnvJitLink"),
+        (known(), lambda _, __: None, LtocompatError, "has 0 files like libnvJitLink"),
         (known(packed=wheel(LIBRARY, "readme")), bringing(wheel(LIBRARY, "readme")),
-         LtocompatError, "holds 0 files like libnvJitLink"),
+         LtocompatError, "has 0 files like libnvJitLink"),
         (known(), interrupted, KeyboardInterrupt, "^$"),
         (known(), offline, Missing, "can't be downloaded"),
         (

@@ -269,7 +269,7 @@ def test_no_file_is_no_pass_whatever_a_policy_says_of_device_code(
     (folder / "empty").mkdir()
     for words, code in ([], 2), (["dist/*.whl"], 2), (["empty"], 3):
         assert run(["audit", *words]) == code
-        assert "holds no file; build" in capsys.readouterr().err
+        assert "has no file; build" in capsys.readouterr().err
         assert run(["audit", *words, "--allow-empty"]) == 0
 
 

@@ -614,7 +614,7 @@ def test_an_empty_folder_and_a_name_that_is_taken_are_refused_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UnreadableInput, match="holds no file"):
+    with pytest.raises(UnreadableInput, match="has no file"):
         slim(tmp_path / "empty", tmp_path / "out")
     (tmp_path / "taken").touch()
     monkeypatch.setattr(LibraryRewriter, "written", None)  # nothing is read or written

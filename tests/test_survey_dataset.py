@@ -281,7 +281,7 @@ def test_rows_are_written_in_time_though_no_further_ones_come(
 
 
 def test_a_folder_without_a_survey_is_no_dataset(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableInput, match="holds no survey"):
+    with pytest.raises(UnreadableInput, match="has no survey"):
         Dataset(str(tmp_path))
     for text in (b"{}", b"[" * 100_000, b'{"schema": "\xff"}'):
         (tmp_path / "survey.json").write_bytes(text)

@@ -192,7 +192,7 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
         ("slurm=nodes.json", "nodes.json is not a file for slurm=, which accepts output"),
         ("smi=none.txt", "there is no file"),
         ("smi=smi.txt,nodes=nodes.json", "nodes and smi both name the machines"),
-        ("both.txt", "outputs that name drivers 525.105.17 and 560.35.03; keep one of them"),
+        ("both.txt", "outputs with the drivers 525.105.17 and 560.35.03; keep one of them"),
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
         ("cut.txt", "has a line about a GPU that can't be read; give driver= and gpu= instead"),
         ("cut.json", "is not valid JSON"),

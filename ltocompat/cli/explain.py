@@ -38,7 +38,7 @@ class Typed(Struct, frozen=True):
     Attributes:
         words: A rule (PTX-01), an error (209, CUDA_ERROR_...), its text, or a topic (LTO-IR,
             forward compatibility, -dlto). - reads the text from standard input. If files follow,
-            they are searched for the cause.
+            ltocompat searches these files for the cause.
         full: Also show the whole catalogue text of the rules.
     """
 

@@ -21,9 +21,9 @@ class Rows(Struct, frozen=True):
     """The rows of the answer.
 
     Attributes:
-        by: Group the summary by this (default: by kind and maker).
+        by: Group the summary by this property (default: by kind and maker).
         images: One row per image, in file order, instead of the summary.
-        weigh: Show the bytes of each kind of code, and how many could be saved.
+        weigh: Show the size of each kind of code, and how many bytes could be saved.
     """
 
     by: Annotated[str | None, Option(choices=tuple(GROUPS))] = None

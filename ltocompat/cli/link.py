@@ -17,8 +17,8 @@ class Typed(Sandbox, frozen=True):
     """Options that only the command line has: shorter words for linkers and images.
 
     Attributes:
-        nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Repeatable, to compare
-            (default: the newest).
+        nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Repeat this option to
+            compare several linkers (default: the newest).
     """
 
     nvjitlink: Annotated[tuple[str, ...], Option(metavar="VERSION", after="linkers")] = ()

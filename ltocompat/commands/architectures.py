@@ -39,7 +39,7 @@ class Architectures(Struct, frozen=True):
 def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Architectures:
     """Count the images of each architecture, as ``cuobjdump -lelf -lptx`` lists them.
 
-    It reads only headers: a library of 100 MB takes a tenth of a second.
+    The function reads only headers: a library of 100 MB takes a tenth of a second.
 
     Args:
         source: a file, folder, package, location, bytes or an open binary file.
@@ -68,7 +68,7 @@ def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Archite
 def serves(
     source: Source, archs: str | Sequence[str], *, limits: Limits = DEFAULT_LIMITS
 ) -> dict[SmArch, Coverage]:
-    """Count, for each GPU architecture, the modules that serve it by SASS, PTX or a link.
+    """Count, for each GPU architecture, the modules with SASS, PTX or linkable code for it.
 
     Args:
         source: a file, folder, package, location, bytes or an open binary file.
@@ -79,7 +79,7 @@ def serves(
     Returns:
         For each architecture, the sum over all files: ``coverage.served`` of ``coverage.modules``
         modules have code for such a GPU, whatever its driver is. If modules can be loaded or
-        linked, the route that serves more modules counts.
+        linked, the route that works for more modules counts.
 
     Raises:
         UnreadableInput: it can't be opened.

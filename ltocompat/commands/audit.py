@@ -90,13 +90,13 @@ def audit(
         max_bytes: the largest file that may be released, instead of the policy's limit.
         max_member_bytes: the largest unpacked file inside a wheel, instead of the policy's limit.
         baseline: known findings, which do not fail the audit.
-        beside: packages that will be installed next to them.
+        beside: packages that will be installed together with the packages at the paths.
         install_linkers: install missing nvJitLinks that a trial needs.
         cache: use cached answers of trial links, and cache new ones.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the other paths go on. None: raise
-            the first error.
+        on_error: called with the error of each path that fails; the call goes on with the next
+            path. None: raise the first error.
 
     Yields:
         For each file, first its requirements as ``require`` gives them. Then its verdicts by
@@ -263,7 +263,7 @@ def matching_files(
     for path in paths or (built,):
         found = _matching(path)
         if not found and not allow_empty:
-            raise UsageError(f"{path} holds no file; build first, or name a package{otherwise}")
+            raise UsageError(f"{path} has no file; build or name a package{otherwise}")
         files += found
     return tuple(files)
 

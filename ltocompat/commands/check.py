@@ -46,17 +46,19 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 
     Args:
         paths: one or several files, folders, packages, locations, ``-`` for standard input, bytes
-            or open binary files. Bytes are called ``input-0``, ``input-1`` by their position.
+            or open binary files. Bytes are listed as ``input-0``, ``input-1``, by their position.
             Without paths: all packages with device code in an environment of this machine.
-        targets: one or several values, or spellings that ``--deploy-target`` accepts. Without
-            targets: this machine.
-        python: the interpreter whose environment is checked; None: the active one, else this one.
-            On every target, its packages are checked with the libraries that they install.
-        route: the route to check if a module has both: ``load`` or ``link``. None checks both.
+        targets: one or several targets, as values or as texts that ``--deploy-target`` accepts.
+            Without targets: this machine.
+        python: the interpreter whose environment is checked; None: the active environment's
+            interpreter, else the running interpreter. On every target, its packages are checked
+            with the libraries that they install.
+        route: the route to check for modules with two routes: ``load`` or ``link``. None checks
+            both.
         together: check the contents of all paths as one link.
-        beside: packages that will be installed next to those at the paths.
-        trial_link: try the nvJitLinks that the targets name. ``auto`` tries only installed ones,
-            and only for unknown verdicts.
+        beside: packages that will be installed together with the packages at the paths.
+        trial_link: try the nvJitLinks of the targets. ``auto`` tries only installed ones, and only
+            for unknown verdicts.
         trial_load: load the modules on this machine's GPUs, if this machine is a target.
         install_linkers: install the missing linkers.
         cache: use cached answers of trial links, and cache new ones.
@@ -64,8 +66,8 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
             them. False checks only the code, which takes a tenth of the time.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the other paths go on. None: raise
-            the first error.
+        on_error: called with the error of each path that fails; the call goes on with the next
+            path. None: raise the first error.
 
     Yields:
         First the problems of this machine, if it is a target. Then the results of each file as soon

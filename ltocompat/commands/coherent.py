@@ -19,11 +19,11 @@ class Coherence(Struct, frozen=True):
 
     Attributes:
         parts: ``("nvrtc", "headers")``.
-        releases: the CUDA release of each part. For a driver, cuDriverGetVersion() returns this
-            release.
-        verdict: ``ok``: they work together; ``undocumented``: they worked together in every
-            measured case; ``unknown``: some programs break; ``fail``: all programs break.
-        breaks: what breaks; for ``ok``, what would break with other releases.
+        releases: the CUDA release of each part. For a driver, it is the release that
+            cuDriverGetVersion() returns.
+        verdict: ``ok``: the parts work together; ``undocumented``: the parts worked together in
+            every measured case; ``unknown``: some programs break; ``fail``: all programs break.
+        breaks: what breaks; for ``ok``, what would break if the releases did not fit.
         source: the document or the measurement.
     """
 
@@ -43,7 +43,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
             headers (of the CUDA runtime), cudart, nvjitlink and driver.
 
     Returns:
-        The pairs that affect each other, the worst first.
+        The pairs of parts that affect each other, the worst first.
 
     Raises:
         UsageError: a part or a version is invalid, or a driver is newer than the tables.

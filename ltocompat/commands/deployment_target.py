@@ -38,7 +38,7 @@ class DeploymentTarget(Struct, frozen=True):
         return None
 
     def results(self, summary: ArtifactSummary, route: Route | None) -> Iterator[Result | Failure]:
-        """The verdicts on an artifact for this target: by GPU, then by route (None: both)."""
+        """The verdicts on an artifact for this target, by GPU, then by route."""
         return ArtifactJudge(summary, self.engine).results(self.target, route)
 
     def brought(self, summary: ArtifactSummary) -> frozenset[str]:  # noqa: ARG002

@@ -49,7 +49,8 @@ def diff(options: DiffOptions) -> Diff:
 
     Args:
         old: a file, package, folder or location, the saved JSON of ``inspect``, or ``-``.
-        new: the new release, in the same form.
+        new: the new release: a file, package, folder or location, saved JSON of ``inspect``, or
+            ``-``.
         kernels: also compare the names of kernels. This decodes every image.
         forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
             ``nvjitlink-rose``, ``lost-ptx``.

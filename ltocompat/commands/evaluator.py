@@ -13,14 +13,15 @@ from ltocompat.scan.sources import Source
 
 
 class Evaluator:
-    """A ``check`` of many sources that reads its targets only once.
+    """A ``check`` of many sources, for targets that are read only once.
 
     It keeps no file open. A verdict on a fragment of a few kilobytes takes about a millisecond.
 
     Args:
-        targets: one or several values, or spellings that ``--deploy-target`` accepts. Without
-            targets: this machine, as it is now.
-        route: the route to check if a module has both: ``load`` or ``link``. None checks both.
+        targets: one or several targets, as values or as texts that ``--deploy-target`` accepts.
+            Default: this machine, as it is now.
+        route: the route to check for modules with two routes: ``load`` or ``link``. None checks
+            both.
         floors: also compare the metadata of packages with the minimum versions that the code needs.
         limits: bounds for reading one source.
 

@@ -51,17 +51,17 @@ def explain(options: ExplainOptions, *, on_error: OnError | None = None) -> tupl
     Args:
         text: a rule's ID (``ptx-01``), a topic (``forward compatibility``), or an error: its
             number, its name, or its text with the lines around it.
-        places: files, folders and packages; ``at_fault`` of the first cause names the ones that
+        places: files, folders and packages. ``at_fault`` of the first cause lists the places that
             have the problem.
-        here: use the driver, GPU and nvJitLink of this machine if the text names none.
+        here: use the driver, GPU and nvJitLink of this machine if the text doesn't name them.
         python: an interpreter, whose packages are searched if there are no places.
         progress: called while files are read.
-        on_error: called with the failure of a place, while the other places go on; None: raise the
-            error.
+        on_error: called with the error of each place that fails; the call goes on with the next
+            place. None: raise the first error.
 
     Raises:
         UsageError: the text is empty, or the interpreter does not run.
-        Missing: no rule has this ID or knows this text. The message quotes the line.
+        Missing: no rule has this ID or explains this text. The message quotes the line.
         UnreadableInput: a place can't be read.
     """
     found = _explained(options.text, here=options.here)

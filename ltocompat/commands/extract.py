@@ -44,8 +44,8 @@ def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into the folder ``output``, which is created if missing.
 
     Cubins and PTX are written decoded. LTO-IR is written raw if it can be read; otherwise, it is
-    written as a fatbin with one entry. The places give the file names. No file is overwritten, and
-    none is written outside the folder.
+    written as a fatbin with one entry. Each file is named after the place of its image. No file is
+    overwritten, and none is written outside the folder.
 
     Raises:
         UnreadableInput: a path can't be opened.
@@ -107,4 +107,4 @@ def _write_new(directory: str, stem: str, suffix: str, data: bytes) -> str:
         with suppress(FileExistsError):
             write_new(path, data)
             return path
-    raise UsageError(f"{directory!r} holds 10,000 files named {stem}; extract into an empty folder")
+    raise UsageError(f"{directory!r} has 10,000 files named {stem}; extract into an empty folder")

@@ -77,7 +77,7 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
             standard output.
     """
     if options.output == "-":
-        raise UsageError("--output '-' is not a file; name one, as in --output ltocompat.toml")
+        raise UsageError("--output '-' is not a file; name a file, as in --output ltocompat.toml")
     nearest = find_policy() or OWN
     path = options.output or nearest
     there = read_policy(path) if os.path.exists(path) else None
@@ -87,7 +87,7 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
     if len(read) < len(found) or not read:
         yield from (failure for failure in found if isinstance(failure, Failure))
         if not found:
-            raise UsageError("there is no package to write a policy for; build first, or name one")
+            raise UsageError("there is no package to write a policy for; build or name a package")
         return
     target = drafting.target([_known(summary) for summary in read])
     config = () if path == nearest else ("--config", path)

@@ -35,21 +35,22 @@ if TYPE_CHECKING:
 def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iterator[Record]:
     """List the device code in files, folders and places, and the tools that made it.
 
-    Memory stays constant, and several large files are read at the same time.
+    Memory use stays constant, and several large files are read at the same time.
 
     Args:
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
-            or open binary files. Bytes are called ``input-0``, ``input-1`` by their position.
+            or open binary files. Bytes are listed as ``input-0``, ``input-1``, by their position.
         kernels: also read the names of kernels.
         hashes: also compute the SHA-256 of every decoded image.
-        trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
+        trial_link: find the release that made scrambled LTO-IR: try nvJitLinks until one nvJitLink
+            accepts it.
         install_linkers: install missing nvJitLinks that a trial needs.
         where: the images to yield; modules without such an image are left out.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the other paths go on. None: raise
-            the first error.
+        on_error: called with the error of each path that fails; the call goes on with the next
+            path. None: raise the first error.
 
     Yields:
         For each file, in the order of the paths, its ``Module``, ``Skipped`` and ``HostBinary``

@@ -53,9 +53,9 @@ class Linked(Struct, frozen=True):
 
     Attributes:
         linker: the linker.
-        way: ``lto`` (with -lto) or ``plain`` (PTX and SASS as they are).
+        way: ``lto`` (with -lto) or ``plain`` (without -lto, only PTX and SASS).
         arch: the target.
-        place: the image, if it was linked alone; None for all inputs together.
+        place: the image that was linked alone; None if all inputs were linked together.
         answer: the answer of the library in a process that has not linked before.
         again_seconds: time of the same link in a process that has linked before; None if not
             measured.
@@ -82,7 +82,7 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
             installed nvJitLink.
         each: link every image by itself instead of all together.
         add_only: with ``each``: add each image to the linker without linking. This is fast and
-            shows whether the linker accepts its LTO-IR version. nvlink has no such step.
+            shows whether the linker accepts the image's LTO-IR version. nvlink has no such step.
         output: write the linked cubin to this file, with LTO where possible. Only one linker is
             allowed.
         install_linkers: install missing linkers for trials.
@@ -179,7 +179,7 @@ def _ways(inputs: list[LinkInput], target: SmArch, linker: Linker) -> list[str]:
     if ImageKind.LTOIR in read or (not plain and any(input_.ltoir for input_ in with_code)):
         return [LTO, *plain]
     if not plain:
-        raise UsageError("no input holds LTO-IR, and some inputs hold no PTX or SASS")
+        raise UsageError("no input has LTO-IR, and some inputs have no PTX or SASS either")
     return plain
 
 

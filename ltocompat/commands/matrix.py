@@ -39,15 +39,15 @@ def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterat
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        python: without paths, the interpreter whose environment is read, or its folder.
+        python: without paths, the environment to read: its interpreter or its folder.
         targets: show one matrix instead, with a row for each artifact and a column for each of
             these deploy targets.
         trial_link: try every nvJitLink.
         install_linkers: install the missing linkers.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the other paths go on. None: raise
-            the first error.
+        on_error: called with the error of each path that fails; the call goes on with the next
+            path. None: raise the first error.
 
     Raises:
         UnreadableInput: a path can't be opened.

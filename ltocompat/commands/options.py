@@ -253,9 +253,9 @@ class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
         trial_link: Also try real linkers. This needs no GPU and no driver. =auto tries only
             installed linkers, and only for unknown verdicts.
         trial_load: Also load the modules on this machine's GPUs.
-        beside: Packages that will be installed with the checked ones: a wheel, a conda package, an
-            environment, or a folder of wheels. Also a *.dist-info folder, a lock file, or a report
-            of pip (--dry-run --report). Repeatable.
+        beside: Packages that will be installed with the checked packages: a wheel, a conda package,
+            an environment, or a folder of wheels. Also a *.dist-info folder, a lock file, or a
+            report of pip (--dry-run --report). Repeatable.
         cache: Ask the linkers again; ignore cached answers.
         allow_empty: Pass if there is no device code, or no file at all.
     """
@@ -307,8 +307,8 @@ class AuditOptions(VerdictOptions, frozen=True):
         max_member_bytes: Fail if an unpacked file inside a wheel is larger.
         baseline: A file of known findings, which don't fail the audit.
         write_baseline: Write today's findings to this file, for --baseline.
-        dataset: The dataset of a survey. If a package fails, the answer names its newest release in
-            the survey that works.
+        dataset: The dataset of a survey. If a package fails, the answer names its newest working
+            release, according to the survey.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: output files of reports, which must not be inputs.
     """
@@ -378,9 +378,9 @@ class RequireOptions(SummaryOptions, frozen=True):
         together: Treat all linkable inputs as one link.
         why: Show which rules, bytes and packages set each minimum version.
         survey: The dataset of a survey. For each package that sets a minimum, the answer names its
-            newest release in the survey with a lower minimum. For a lock file, it has the minimums
-            of the pinned releases. --platform selects the processor (default: the paths'
-            processor).
+            newest release with a lower minimum, according to the survey. For a lock file, the
+            answer has the minimums of the pinned releases. --platform selects the processor
+            (default: the paths' processor).
     """
 
     together: Annotated[bool, Option(after="paths")] = False
@@ -393,7 +393,8 @@ class DiffOptions(ReadOptions, frozen=True):
 
     Attributes:
         old: A file, package, folder, place in a file, -, or saved JSON of inspect.
-        new: The newer release, in any of these forms.
+        new: The newer release: a file, package, folder, place in a file, -, or saved JSON of
+            inspect.
         forbid: Exit with 1 after such a change. Repeatable, or separated by commas. lost-arch: an
             architecture of SASS or LTO-IR is gone, or all code for a GPU.
         kernels: Compare the names of kernels (default); --no-kernels is faster.
@@ -412,7 +413,7 @@ class ExplainOptions(Struct, frozen=True):
         text: a rule's ID, or an error text.
         every: List all rules.
         python: Look for the cause in the packages of this interpreter.
-        here: Assume this machine's driver, GPU and nvJitLink if the text names none.
+        here: Assume this machine's driver, GPU and nvJitLink if the text doesn't name them.
         places: files in which to look for the cause.
         progress: called while the files are read.
     """
@@ -430,7 +431,7 @@ class WeighOptions(ReadOptions, frozen=True):
 
     Attributes:
         kernels: Count the kernels; with --images, list their names; with --weigh, rank them.
-        keep_gpus: With --weigh: show the bytes that slim saves if it keeps only code for these
+        keep_gpus: With --weigh: show how many bytes slim saves if it keeps only code for these
             GPUs: h100+l4.
         jobs: Number of reading processes (default: one per
             core, at most 12 per file).
@@ -448,8 +449,8 @@ class InspectOptions(WeighOptions, frozen=True):
 
     Attributes:
         hashes: List one row per image, like --images, with its SHA-256.
-        trial_link: Find the release that made scrambled LTO-IR: try nvJitLinks until one accepts
-            it.
+        trial_link: Find the release that made scrambled LTO-IR: try nvJitLinks until one nvJitLink
+            accepts it.
         where: the selected images; None: all.
     """
 
@@ -464,7 +465,8 @@ class ExtractOptions(ReadOptions, frozen=True):
 
     Attributes:
         places: Files, folders, or places as inspect prints them.
-        output: The folder for new files. It is created if missing, and no file in it is replaced.
+        output: The folder for new files. The folder is created if missing, and no file in it is
+            replaced.
         where: the images that are meant; None: all of them.
     """
 
@@ -486,8 +488,8 @@ class SlimOptions(ReadOptions, frozen=True):
         policy: Keep code for the targets, require-gpus and require-archs of this policy file.
         ptx: Remove PTX that serves only future GPUs.
         pack: Compress code again with Zstandard: size, balance, or a level from 1 to 19.
-        to_zstd: With --pack, also compress LZ4 and uncompressed code. Older drivers can't read
-            the new code.
+        to_zstd: With --pack, also compress LZ4 and uncompressed code. Drivers before 550.54.14
+            (CUDA 12.4) can't read the new code.
         max_bytes: Remove code until the new file has at most this size: 95M.
         build: Build number in the names of the new wheels.
         in_place: Replace the files of a folder, such as an environment; the output folder gets the
@@ -513,7 +515,8 @@ class RepairOptions(ReadOptions, frozen=True):
 
     Attributes:
         wheels: Wheels.
-        output: The folder for new files. It is created if missing, and no file in it is replaced.
+        output: The folder for new files. The folder is created if missing, and no file in it is
+            replaced.
         dry_run: Show the changes without writing anything.
         only: Fix findings of this rule only. Repeatable.
         beside: Packages that will be installed with these wheels, as in check. Repeatable.
@@ -570,8 +573,8 @@ class SelfTestOptions(Struct, frozen=True):
     """Options of ``selftest``.
 
     Attributes:
-        nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Default: the one that
-            programs of this Python load, else the newest installed for trials.
+        nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Default: the nvJitLink that
+            programs of this Python load, else the newest nvJitLink installed for trials.
     """
 
     nvjitlink: Annotated[str | None, Option(metavar="VERSION")] = None

@@ -53,11 +53,11 @@ from ltocompat.scan.weigh import Weigher
 
 
 class Reading:
-    """The answers about one file, which is not read again.
+    """The answers about one file, without reading the file again.
 
-    It holds no bytes of the file and can be pickled. Each method answers like the verb of its name,
-    with one exception: findings name no kernels. To read these names, the file would have to be
-    read again.
+    A reading contains no bytes of the file, and can be pickled. Each method answers like the verb
+    with the same name, except that its findings name no kernels. To read these names, the file
+    would have to be read again.
 
     Attributes:
         path: the file as the caller named it, or as it was found in a folder.
@@ -73,7 +73,7 @@ class Reading:
 
     @property
     def distribution(self) -> Distribution | None:
-        """The package that the file is or belongs to; None for none."""
+        """The file itself as a package, or the package that it belongs to; None for none."""
         return self._kept.distribution()
 
     def __repr__(self) -> str:
@@ -106,9 +106,10 @@ class Reading:
         """Check the file for deploy targets.
 
         Args:
-            targets: one or several values, or spellings that ``--deploy-target`` accepts.
-            route: the route to check if a module has both: ``load`` or ``link``. None checks both.
-            beside: packages that are installed with it.
+            targets: one or several targets, as values or as texts that ``--deploy-target`` accepts.
+            route: the route to check for modules with two routes: ``load`` or ``link``. None checks
+                both.
+            beside: packages that are installed together with the file.
             floors: also compare the metadata of a package with the minimum versions that its code
                 needs.
 
@@ -136,14 +137,14 @@ class Reading:
         return matrices(self._kept.summary, linker_targets(), Engine())
 
     def weigh(self) -> Weight:
-        """The size of its device code, and the bytes that could be saved."""
+        """The size of the file's device code, and the bytes that could be saved."""
         return weight_of(self.path, self._kept.measured)
 
     def audit(self, *, beside: Sequence[str | os.PathLike[str]] = ()) -> Result:
         """The problems of the file that need no target, such as metadata that don't fit its code.
 
         Args:
-            beside: packages that are installed with it.
+            beside: packages that are installed together with the file.
 
         Raises:
             UsageError: a path in ``beside`` is not a package.
@@ -224,16 +225,18 @@ def read(
 
     Args:
         sources: files, folders, places, ``-`` for standard input, bytes, or open binary files. An
-            open file is called by its ``name``; bytes are called ``-``. With ``ltocompat[remote]``,
-            also addresses that fsspec knows (``s3://bucket/x.whl``); each is fetched once.
+            open file is listed under its ``name``, and bytes under ``-``. With
+            ``ltocompat[remote]``, also addresses that fsspec knows (``s3://bucket/x.whl``); each is
+            fetched once.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each source that fails; the other sources go on. None:
-            raise the first error.
+        on_error: called with the error of each source that fails; the call goes on with the next
+            source. None: raise the first error.
 
     Yields:
-        A reading for every file. In folders, only files with device code and packages have one.
+        A reading for every file. In folders, only packages and files with device code have a
+        reading.
 
     Raises:
         UnreadableInput: a source can't be opened, or can't be read to its end.

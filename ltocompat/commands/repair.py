@@ -46,27 +46,27 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
 
     patchelf removes folders of the build machine from RUNPATHs (PKG-14) and adds the folders of
     NVIDIA's wheels (PKG-07). Requires-Dist gets missing requirements and bounds (PKG-01, PKG-02,
-    PKG-04, NJL-06). Tags get the machine of the libraries inside (PKG-06). Each change is checked
-    beforehand. The new wheel is read again before it gets its name: fixed findings must be gone,
-    and no new finding may appear. A wheel without such findings is copied.
+    PKG-04, NJL-06). Tags get the CPU architecture of the libraries inside (PKG-06). Each change is
+    checked beforehand. The new wheel is read again before it gets its name: fixed findings must be
+    gone, and no new finding may appear. A wheel without such findings is copied.
 
     Args:
         wheels: paths; none of them is changed.
-        output: the folder for the new wheels. It is created if missing, and no file in it is
-            replaced.
+        output: the folder for the new wheels. The folder is created if missing, and no file in it
+            is replaced.
         dry_run: write nothing.
         only: IDs of rules; findings of other rules stay.
-        beside: packages that will be installed next to them.
+        beside: packages that will be installed together with the packages at the paths.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the other paths go on. None: raise
-            the first error.
+        on_error: called with the error of each path that fails; the call goes on with the next
+            path. None: raise the first error.
 
     Raises:
         UnreadableInput: a path can't be opened, or is a damaged wheel.
         UsageError: the file is not a wheel, or there is no folder to write into.
         Missing: patchelf is not installed.
-        LtocompatError: the new wheel can't be written, or would be worse than the old one.
+        LtocompatError: the new wheel can't be written, or would be worse than the old wheel.
     """
     return answers(run(options), on_error)
 

@@ -33,14 +33,15 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
 
     Args:
         paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        python: without paths, the interpreter whose environment is read, or its folder.
-        trial_link: find the release of scrambled LTO-IR by trying nvJitLinks until one accepts it.
+        python: without paths, the environment to read: its interpreter or its folder.
+        trial_link: find the release that made scrambled LTO-IR: try nvJitLinks until one nvJitLink
+            accepts it.
         install_linkers: install missing nvJitLinks that a trial needs.
         limits: bounds for reading one file.
         progress: called while files are read.
-        together: show what one link of the contents of all paths needs.
-        on_error: called with the error of each path that fails; the other paths go on. None: raise
-            the first error.
+        together: show the needs of one link of all contents.
+        on_error: called with the error of each path that fails; the call goes on with the next
+            path. None: raise the first error.
 
     Raises:
         UnreadableInput: a path can't be opened.

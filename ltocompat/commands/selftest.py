@@ -116,7 +116,8 @@ class SelfTestStep(Struct, frozen=True):
     Attributes:
         name: ``driver``, ``NVRTC``, ``compile``, ``nvJitLink``, ``link``, ``load`` or ``run``.
         way: ``PTX`` (PTX is linked), ``LTO`` (LTO-IR is linked), or ``LTO to PTX`` (LTO-IR is
-            linked to PTX, and the driver compiles the PTX). None if the step is the same for all.
+            linked to PTX, and the driver compiles the PTX). None if the step is the same for all
+            three ways.
         target: the architecture; None if the step doesn't depend on it.
         gpu: index of the GPU; None if none is used.
         result: the result.
@@ -158,7 +159,7 @@ def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
 
     Args:
         nvjitlink: a version or a path. Default: the nvJitLink that cuda-pathfinder finds for
-            programs of this Python, else the newest one installed for trials.
+            programs of this Python, else the newest nvJitLink installed for trials.
         install_linkers: install that version for trials if it is missing.
 
     Raises:

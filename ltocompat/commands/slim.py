@@ -59,7 +59,7 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
 
     Code that a kept GPU uses always stays. Without GPUs, architectures, targets or a policy,
     ``slim`` removes only second copies and code that no GPU uses. Before a new file gets its name,
-    ``slim`` reads the file again and compares it with the old one.
+    ``slim`` reads the file again and compares it with the old file.
 
     Args:
         paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
@@ -71,8 +71,8 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
             ``require-archs`` is kept.
         ptx: also keep PTX that future GPUs can use.
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
-        to_zstd: with ``pack``, also compress LZ4 and uncompressed code. Older drivers can't read
-            the new code.
+        to_zstd: with ``pack``, also compress LZ4 and uncompressed code. Drivers before 550.54.14
+            (CUDA 12.4) can't read the new code.
         max_bytes: stop as soon as the new file has at most this size. The steps are: compress code,
             remove code that no GPU uses, remove second copies, remove PTX of GPUs that have SASS.
         build: the build number of new wheels.
@@ -80,8 +80,8 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
             ``output``.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the other paths go on. None: raise
-            the first error.
+        on_error: called with the error of each path that fails; the call goes on with the next
+            path. None: raise the first error.
 
     Raises:
         UnreadableInput: a path can't be read.
@@ -231,7 +231,7 @@ def _target(path: str, options: SlimOptions) -> str:
 
 def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
     if options.in_place and not os.path.isdir(path):
-        raise UsageError(f"--in-place replaces files of a folder, but {path!r} is not one")
+        raise UsageError(f"--in-place works only on a folder, and {path!r} is not a folder")
     if not options.in_place and is_environment(path):
         raise UsageError(f"{path!r} is an environment, which can't be moved; add --in-place")
     if options.max_bytes is not None and not is_packed(path):

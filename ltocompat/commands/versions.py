@@ -23,7 +23,7 @@ def ptx_toolkit(isa: str) -> Release | None:
     No ptxas, nvJitLink or driver of an older release reads such PTX.
 
     Args:
-        isa: the version, as the ``.version`` line of the PTX has it.
+        isa: the version, as in the ``.version`` line of the PTX.
 
     Raises:
         UsageError: the argument is not a PTX version.
@@ -49,7 +49,8 @@ def driver_cuda(driver: str) -> Release | None:
     """Return the CUDA release that cuDriverGetVersion() gives: 12.8 for ``570.124.06``.
 
     Args:
-        driver: its version or branch, of Linux or Windows: ``570.124.06``, ``R570``, ``572.16``.
+        driver: the version or branch of a Linux or Windows driver: ``570.124.06``, ``R570``,
+            ``572.16``.
 
     Raises:
         UsageError: the argument is not a driver.
@@ -58,7 +59,7 @@ def driver_cuda(driver: str) -> Release | None:
 
 
 def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
-    """Return the driver that came with a CUDA release: the oldest driver that surely runs its code.
+    """Return the driver that came with a CUDA release; no older driver surely runs its code.
 
     Args:
         cuda: ``12.8``.
@@ -74,8 +75,8 @@ def supports(driver_or_cuda: str, arch: str) -> bool | None:
     """Return whether a driver runs an architecture, or a toolkit makes code for it.
 
     A driver newer than the tables runs all architectures that the newest known driver runs. A newer
-    minor release makes code for all architectures of the release before it. None: only newer tables
-    can answer.
+    minor release makes code for all architectures of the release before it. None: only the tables
+    of a newer ltocompat can answer.
 
     Args:
         driver_or_cuda: a driver, ``570.124.06`` or ``R570``, or a CUDA release, ``12.8``.

@@ -12,7 +12,7 @@ from ltocompat.model.errors import UsageError
 
 
 class ArchForm(enum.StrEnum):
-    """One of nvcc's three prefixes of an architecture."""
+    """The form of an architecture, by nvcc's three prefixes: sm_, compute_ and lto_."""
 
     REAL = "sm"
     VIRTUAL = "compute"
@@ -47,12 +47,12 @@ class SmArch(Struct, frozen=True, order=True):
 
     @property
     def major(self) -> int:
-        """Major compute capability: 9 of sm_90, 12 of sm_120."""
+        """Major compute capability: 9 for sm_90, 12 for sm_120."""
         return self.number // 10
 
     @property
     def minor(self) -> int:
-        """Minor compute capability: 6 of sm_86."""
+        """Minor compute capability: 6 for sm_86."""
         return self.number % 10
 
     @classmethod
@@ -82,7 +82,7 @@ class Release(Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> Release:
-        """Read ``12.4`` (anything after the minor is left out)."""
+        """Read a release such as ``12.4``, without its patch level."""
         match = _RELEASE.match(text) if isinstance(text, str) else None
         if match is None:
             raise UsageError(f"{text!r:.42} is not a CUDA release; write it like '12.4'")
@@ -90,5 +90,5 @@ class Release(Struct, frozen=True, order=True):
 
     @classmethod
     def from_code(cls, code: int) -> Release:
-        """Return the release of NVIDIA's number ``10 * major + minor``: 124 is 12.4."""
+        """Return the release for NVIDIA's number ``10 * major + minor``: 12.4 for 124."""
         return cls(code // 10, code % 10)

@@ -42,19 +42,19 @@ class DiffSummary(Struct, frozen=True):
 
     Attributes:
         path: the path as the caller gave it.
-        saved: True if it was read from saved JSON of ``inspect``.
-        size: bytes of all files; None if unknown.
-        files: files with device code or CUDA libraries, archives counted as one.
+        saved: True if the release was read from saved JSON of ``inspect``.
+        size: size of all files in bytes; None if unknown.
+        files: number of files with device code or CUDA libraries; an archive counts as one file.
         modules: number of modules.
         images: number of images.
-        stored: bytes of the images, as far as known.
+        stored: size of the images in bytes, as far as known.
         skipped: number of places that were not read; the other numbers leave them out.
         complete: True if every file was read to its end.
-        kernels: number of different kernels of SASS and PTX that were compared; None if they were
-            not.
-        nvjitlink: the minimum nvJitLink for its links and imports; None if none is needed or known.
+        kernels: number of distinct kernels of SASS and PTX; None if kernels were not compared.
+        nvjitlink: the minimum nvJitLink for the release's links and imports; None if no nvJitLink
+            is needed, or no minimum is known.
         nvjitlink_beyond: True if no known nvJitLink links some of the code.
-        imports: the minimum nvJitLink that exports all imported names; None if none are imported.
+        imports: the minimum nvJitLink that exports all imported names; None if no name is imported.
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver for the PTX; None if there is no PTX or no known minimum.
         ptx_beyond: True if some PTX is newer than every known driver.
@@ -93,7 +93,8 @@ class Change(Struct, frozen=True):
         count: number of values that differ; ``old`` and ``new`` don't list all of them if there are
             very many.
         breaking: the word for this change in ``BREAKING``; None if there is no word.
-        places: an example in the old release, the new one, or both; empty if none is known.
+        places: an example place in the old release, in the new release, or in both; empty if no
+            place is known.
     """
 
     kind: str
@@ -140,7 +141,7 @@ class Diff(Struct, frozen=True):
         new: the new release.
         changes: the changes, in the order of ``KINDS``.
         unknown: sentences about what could not be compared.
-        forbidden: the changes that must not happen, as words of ``BREAKING``.
+        forbidden: the forbidden changes, as words of ``BREAKING``.
     """
 
     old: DiffSummary

@@ -12,14 +12,14 @@ class Distribution(Tabular, frozen=True):
         path: the file that was read.
         kind: ``wheel``, ``conda`` or ``installed``.
         name: the normalized name; empty if the metadata have none.
-        version: the version as written; empty if there is none.
+        version: the version as written; empty if the metadata have no version.
         tags: the tags of a wheel, one for each Python, ABI and platform: ``py3-none-win_amd64``.
         platforms: the platforms of its tags; for a conda package, its subfolder (``linux-64``).
         requires: the dependencies as written: the lines of ``Requires-Dist``, or conda's
             ``depends``.
         extras: names of its extras, normalized.
         classifiers: the classifiers as written.
-        size: bytes of the file that was read.
+        size: size in bytes of the file that was read.
         sha256: SHA-256 of the file that was read.
         problems: sentences about the parts of the metadata that could not be read.
     """

@@ -14,8 +14,8 @@ class KernelDriver(Struct, frozen=True):
 
     Attributes:
         version: its version, 580.95.05; on WSL2, the version of the Windows driver.
-        open: True if it is made from NVIDIA's open modules; None if unknown.
-        source: the file or command that shows it.
+        open: True for NVIDIA's open kernel modules; None if unknown.
+        source: the file or command that shows the version.
     """
 
     version: DriverVersion
@@ -30,7 +30,7 @@ class CompatNote(Struct, frozen=True):
 
     Attributes:
         format: version of the note.
-        cuda: its CUDA release; None if the note doesn't say.
+        cuda: the CUDA release in the note; None if the note has none.
         drivers: branches of kernel drivers; empty if the note lists none.
         devices: NVIDIA's numbers for kinds of GPUs; NVIDIA does not publish their meaning.
     """
@@ -59,17 +59,18 @@ class UserDriver(Struct, frozen=True):
     """A copy of libcuda.
 
     Attributes:
-        path: the path by which the loader finds it, or its own path.
+        path: the path by which the loader finds the copy, or the copy's own path.
         real: the file itself, after all links are followed.
         found_by: the loader's rule: ``LD_LIBRARY_PATH``, ``ld.so.cache``.
-        version: the version in the file's name; None on WSL2 and Jetson, whose files have none.
+        version: the version in the file's name; None on WSL2 and Jetson, whose file names have no
+            version.
         cuda: its CUDA release.
         cuda_source: the source of the release: ``cuDriverGetVersion``, ``compatibility note`` or
             the name of a folder.
-        compat: the reasons why it counts as a cuda-compat copy; empty if it is not such a copy.
+        compat: the reasons why this is a cuda-compat copy; empty if it is no such copy.
         note: its compatibility note.
-        stub: True if it has only the names that a linker needs, and no code.
-        siblings: the libraries that it opens to compile code.
+        stub: True for a stub, which has only the names that a linker needs, and no code.
+        siblings: the libraries that libcuda opens to compile code.
         is_compat_package: True if it is a cuda-compat copy outside the folders of drivers.
     """
 
@@ -92,7 +93,7 @@ class UserDriver(Struct, frozen=True):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The siblings that are not in its folder."""
+        """The siblings that are missing from the folder of libcuda."""
         return tuple(sibling.name for sibling in self.siblings if sibling.path is None)
 
 
@@ -117,7 +118,7 @@ class LocalGpu(Struct, frozen=True):
     Attributes:
         name: ``NVIDIA H100 80GB HBM3``.
         arch: its architecture, by compute capability; None if unknown.
-        source: the command or file that names it.
+        source: the command or file that shows the GPU.
     """
 
     name: str
@@ -132,9 +133,10 @@ class LibraryPick(Struct, frozen=True):
         library: ``nvJitLink``, ``nvrtc`` or ``nvvm``.
         way: ``ld.so`` (dlopen by soname) or ``cuda-pathfinder``.
         asked: the soname that the method looks for.
-        path: the path that it finds; None for nothing.
+        path: the path that the method finds; None if the method finds nothing.
         real: the file itself, after all links are followed.
-        found_by: the search rule: ``LD_LIBRARY_PATH``, ``site-packages``, or why nothing is found.
+        found_by: the search rule (``LD_LIBRARY_PATH``, ``site-packages``), or the reason why
+            nothing is found.
         version: ``12.4.127`` or ``12.4``.
     """
 
@@ -153,11 +155,11 @@ class Compiler(Struct, frozen=True):
     Attributes:
         library: ``nvrtc`` or ``nvvm``.
         path: the file itself, after all links are followed.
-        found_via: the ways in which it is found, separated by commas.
+        found_via: the places or search rules that lead to this copy, separated by commas.
         version: ``12.4.127``, ``12.4``, or None.
         evidence: the source of the version: ``file banner``, ``file name``, ``dist-info`` ...
-        builtins: minor releases of the libnvrtc-builtins in its folder. NVRTC needs the builtins of
-            its own release.
+        builtins: minor releases of each libnvrtc-builtins in the folder of this NVRTC. NVRTC needs
+            the builtins of its own release.
     """
 
     library: str
@@ -169,7 +171,7 @@ class Compiler(Struct, frozen=True):
 
     @property
     def release(self) -> Release | None:
-        """The minor release of its version."""
+        """The minor release: 12.4 if the version is 12.4.127."""
         return Release.parse(self.version) if self.version else None
 
 
@@ -236,19 +238,20 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     Attributes:
         system: operating system and processor.
-        kernel_driver: the driver in the kernel.
+        kernel_driver: the kernel driver.
         user_driver: the libcuda.so.1 that a program would really load.
-        compat_folders: every copy of cuda-compat, in front of the driver or not.
+        compat_folders: every copy of cuda-compat, even if the loader does not use it.
         gpus: the GPUs.
-        nvjitlinks: every nvJitLink that can be reached, oldest first.
-        compilers: every NVRTC and libNVVM that can be reached.
+        nvjitlinks: every nvJitLink that was found, oldest first.
+        compilers: every NVRTC and libNVVM that was found.
         picks: the file that each loading method finds for each library.
         toolkits: installed toolkits.
         wheels: installed Python packages that contain or use CUDA.
         conda: the active conda environment.
         wsl2: True on WSL2 (Linux on Windows).
         jetson: the board of an integrated GPU.
-        container: the kind of container (``docker``, ``image``); None outside of containers.
+        container: the kind of container (``docker``, ``image``); None if the machine is not a
+            container.
         variables: environment variables that CUDA, its containers and the loader read.
         python: the Python program whose loading was examined.
         problems: facts that could not be determined, and why.

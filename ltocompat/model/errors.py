@@ -12,7 +12,7 @@ _LONGEST = 4000  # characters; those of our own, without what they quote, have s
 class LtocompatError(Exception):
     """The base of every error that ltocompat raises on purpose; its text is one sentence.
 
-    If a sentence quotes a very long value, its middle is left out.
+    The middle of a very long quoted value is left out.
 
     Attributes:
         kind: the word for such an error in a ``Failure``.

@@ -14,7 +14,7 @@ class AtFault(Struct, frozen=True):
 
     Attributes:
         place: the file, or a place in it.
-        reason: what is wrong with it, with its version.
+        reason: what is wrong with the file, and the file's version.
     """
 
     place: str
@@ -25,23 +25,24 @@ class Explained(Prose, frozen=True):
     """A rule, and the part of a text that it explains.
 
     Attributes:
-        id: the ID of the rule, ``PTX-01``, or the word of a topic, ``lto-ir``.
+        id: the ID of the rule (``PTX-01``), or the word for a topic (``lto-ir``).
         title: the problem in a few words.
         statement: the rule, in full sentences, or the reason why ltocompat doesn't check it. A
             topic has its explanation, one sentence per line.
         condition: the condition of the finding.
         evidence: the bytes or facts that the rule uses.
         verdict: the verdict of the rule.
-        messages: the exact texts that users see.
+        messages: the exact messages that users see.
         remedy: the fix.
         source: the document or measurement behind the rule.
         built: True if verdicts use the rule. If False, ``condition``, ``evidence``, ``verdict``,
             ``messages`` and ``remedy`` are empty.
         matched: the part of the text that is the message; None if an ID was given.
         score: the part of the text that matches the rule, from 0 to 1; 1 if its ID was given.
-        line: the line of the text on which the message begins; None if an ID was given.
-        cause: the cause, with the values of the text. None if an ID was given, or if the rule
-            before this one has the same message.
+        line: the line of the text where the message begins, copied exactly; None if an ID was
+            given.
+        cause: the cause, with versions and names from the text. None if an ID was given, or if the
+            previous rule has the same message.
         fix: the fix for that cause.
         check: a command that shows the cause.
         values: values from the text, and values that the tables derive from them: ``ptx`` and

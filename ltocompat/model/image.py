@@ -59,7 +59,7 @@ class ImageKind(_OpenWords):
 
     @property
     def arch_form(self) -> ArchForm:
-        """The architecture prefix that this kind takes."""
+        """The prefix of an architecture for images of this kind."""
         return _ARCH_FORMS.get(self, ArchForm.VIRTUAL)
 
 
@@ -96,7 +96,7 @@ class Producer(Struct, frozen=True):
 
     Attributes:
         role: the task of the tool.
-        tool: its name in the bytes (``ptxas``); None if the bytes don't name it.
+        tool: the tool's name in the bytes (``ptxas``); None if the bytes don't have it.
         version: the most exact version that the bytes prove: ``13.0.88``, ``12.4``, ``newer than
             13.5``.
         releases: every CUDA release that can have made the image; empty if none is known.
@@ -133,7 +133,7 @@ class Needs(Struct, frozen=True):
 
 
 class LtoIrVersions(Struct, frozen=True):
-    """The versions of an LTO-IR image; each is None if the image is scrambled and unreadable.
+    """The versions of an LTO-IR image. A scrambled image shows only its ``container`` version.
 
     Attributes:
         container: version of the container, e.g. ``1.61``.
@@ -152,8 +152,10 @@ class CubinFacts(Struct, frozen=True):
     """Facts that only cubins have.
 
     Attributes:
-        generation: 1 (ELF ABI 7, toolkits up to 12.9) or 2 (ELF ABI 8, sm_100 and all of 13.x).
-        virtual_arch: architecture of the PTX from which it was assembled; None if not recorded.
+        generation: 1 for cubins with ELF ABI 7: up to sm_90a, made by toolkits up to 12.9. 2 for
+            cubins with ELF ABI 8: sm_100 and newer, and all cubins of CUDA 13.
+        virtual_arch: architecture of the PTX from which the cubin was assembled; None if not
+            recorded.
     """
 
     generation: int
@@ -166,30 +168,35 @@ class Image(Tabular, frozen=True):
     Attributes:
         place: its place; see ``Location``.
         kind: LTO-IR, PTX, SASS, Tile IR or unknown.
-        stored_size: bytes in the file, without padding; None if unknown (bare LTO-IR inside other
-            data has no length).
-        size: bytes after decoding; None if unknown.
-        kind_number: number of the kind in the fatbin entry, None outside of fatbins.
+        stored_size: size in the file in bytes, without padding; None if unknown (no length is
+            recorded for bare LTO-IR inside other data).
+        size: size in bytes after decoding; None if unknown.
+        kind_number: the numeric code of the kind in the fatbin entry; None if the image is not in a
+            fatbin.
         arch: architecture in the entry header. For SASS with the suffix a, the architecture in the
             cubin itself. None if unknown.
-        section: name of the host section that contains it; None for no section.
-        made_by: tools that made it, oldest first; empty if unknown.
+        section: name of the host file's section that contains the image; None if no section
+            contains it.
+        made_by: the tools that made the image, in the order in which they ran; empty if unknown.
         needs: versions that the next compiler or linker must support.
         ltoir: versions of an LTO-IR image.
         cubin: facts of a SASS image.
         compression: how it is stored.
         scrambled: True if the vendor scrambles the payload (LTO-IR in compressed fatbins).
-        relocatable: True if it needs a device link first; None if unknown.
-        debug: True if it has device debug information; None if unknown.
-        host_os: ``linux``, ``windows`` or ``mac`` as the entry says, else None.
-        options: compiler options stored with it, else None.
+        relocatable: True if the image must be device-linked before it can be loaded; None if
+            unknown.
+        debug: True if the image has device debug information; None if unknown.
+        host_os: the host system in the fatbin entry: ``linux``, ``windows`` or ``mac``; None if the
+            entry has none.
+        options: compiler options stored with the image; None if there are none.
         lacks_options: True for PTX or LTO-IR if its fatbin entry has no field for options.
-        identifier: name stored with it (nvcc: the source file), else None.
-        lists_family: True if the entry header of SASS from sm_100 on lists other architectures of
-            the family. None if the header has no field for them.
+        identifier: name stored with the image (nvcc stores the source file's name); None if there
+            is none.
+        lists_family: for SASS of sm_100 and newer, True if the entry header lists other
+            architectures of the family. None if the header has no field for them.
         entry_arch: architecture in the entry header of SASS, if it differs from ``arch``; else
             None. Drivers and linkers pick the image by this architecture.
-        kernels: names of its kernels; None if not requested or not readable.
+        kernels: names of the image's kernels; None if not requested or not readable.
         empty_kernels: True if the image has kernels and each kernel only returns. For a cubin, True
             only if its module has a larger cubin. False if kernels were not requested.
         symbols: the image's undefined symbols, and the symbols that it defines for other images.
@@ -254,17 +261,20 @@ class Image(Tabular, frozen=True):
 
 
 class Module(Tabular, frozen=True):
-    """A set of images; for a GPU, a driver or a linker picks one of them.
+    """A set of images. For a GPU, a driver or a linker picks one image of the set.
 
     Attributes:
         place: the fatbin region, or the image itself if it is not in a fatbin.
-        section: name of the host section, else None.
-        registered: True if the CUDA runtime loads it (a wrapper points to it); None if unknown.
-        images: the images in file order; empty for an empty region. They are a tuple, unless there
-            are thousands.
-        guarded: True if one image does less than another: it has no kernels, or only kernels that
-            return at once. Known only if a driver picks this image.
-        uneven: True if its images may have different kernels.
+        section: name of the host file's section that contains the module; None if no section
+            contains it.
+        registered: True if the CUDA runtime loads the module (a wrapper points to it); None if
+            unknown.
+        images: the images in file order; empty for an empty region. The images are in a tuple,
+            unless there are thousands of them.
+        guarded: True if some images have kernels that do work, but other images have none, or only
+            kernels that return at once. It is known only if a driver picks one of those other
+            images.
+        uneven: True if the module's images may have different kernels.
     """
 
     row_columns: ClassVar[str] = f"{WHERE} section registered images=image_count"
@@ -288,7 +298,7 @@ class Skipped(Tabular, frozen=True):
     Attributes:
         place: the place that was not read.
         reason: one sentence.
-        size: number of skipped bytes; None without a meaningful number.
+        size: number of skipped bytes; None if the number is unknown or makes no sense.
         limit: name of the ``Limits`` field that was reached, else None.
     """
 
@@ -308,8 +318,8 @@ class CudaLibrary(Struct, frozen=True):
         how: ``needed`` (the loader loads it), ``opened`` (its file name is a string in the data) or
             ``static`` (the file contains a copy).
         file: the needed file name, e.g. ``libnvrtc.so.13``; None for a static copy.
-        version: the version of a static copy, if bytes prove it.
-        evidence: the bytes that prove it.
+        version: the version of a static copy, if the bytes of the copy prove the version.
+        evidence: the bytes that show the library.
     """
 
     name: str
@@ -329,7 +339,7 @@ class PtxText(Struct, frozen=True):
     Attributes:
         isa: the ISA version, ``7.0``.
         target: the target, ``sm_50``.
-        offset: the position of the first text.
+        offset: the byte offset of the first text.
         number: number of texts.
     """
 
@@ -366,20 +376,21 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
     Attributes:
         place: the file.
         format: ``ELF``, ``PE`` or ``COFF``; ``data`` for a file that only contains PTX text.
-        machine: ``x86-64``, ``AArch64`` ...; the number if the machine has no name here.
+        machine: the CPU architecture: ``x86-64``, ``AArch64`` ...; the number in the file if the
+            architecture is unknown.
         type: ``object``, ``executable``, ``shared library`` or ``unknown``.
         undefined_registrations: undefined symbols ``__cudaRegisterLinkedBinary_*`` and
             ``__fatbinwrap_*``.
         nvjitlink_imports: imported ``__nvJitLink*`` names, with their version suffixes.
-        libraries: CUDA libraries needed, opened by name, or copied in.
+        libraries: the CUDA libraries that the file needs, opens by name, or contains as a copy.
         soname: the file name that a library gives itself (DT_SONAME, export directory).
         needed: file names of all libraries that the loader loads with the file. Libraries that
             Windows loads at a first call are left out.
         runpath: elements of DT_RUNPATH, or of DT_RPATH if there is none, as written
             (``$ORIGIN/../lib``). An empty element is the current folder.
-        debug_size: bytes of debug sections of host code (``.debug_info`` ...).
+        debug_size: size in bytes of the debug sections of host code (``.debug_info`` ...).
         exports: exported names, if the file name contains a version of CUDA. The list is incomplete
-            if there are very many.
+            if there are very many names.
         ptx_texts: PTX text in the data, which the library may pass to OptiX or a driver; ``str``
             gives ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
         unversioned: names of glibc's librt that the file imports without a version, although it
@@ -408,7 +419,7 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
 
     @property
     def linked(self) -> bool:
-        """Return whether it is a linked file (a library or executable), not an object."""
+        """Return whether the file is linked (a library or executable), not an object."""
         return self.type in ("shared library", "executable")
 
 
@@ -419,12 +430,13 @@ class ImageLayer(Struct, frozen=True):
         place: the layer in its archive.
         history: the Dockerfile line that made it, ``RUN pip install torch``; empty if the image
             records none.
-        size: bytes of its unpacked files.
-        hidden: bytes of files that later layers replace or remove; they still ship.
+        size: size of the unpacked files in bytes.
+        hidden: size in bytes of files that later layers replace or remove; the image still contains
+            them.
         packages: distributions by path, for files that may contain code: ``torch 2.4.0 (pip)``.
-        searched: folders in the image that the loader's settings name.
-        files: paths of files in the image with device code, and of libraries and programs.
-        stored: bytes of device code in these files, if it was weighed.
+        searched: folders in the image that the settings of the loader list.
+        files: paths of the layer's files with device code, and of its libraries and programs.
+        stored: size in bytes of the device code in these files, if it was measured.
     """
 
     place: Location
@@ -442,7 +454,8 @@ class Origin(Struct, frozen=True):
 
     Attributes:
         path: the path of the file in the image.
-        distribution: the package that installed it, ``torch 2.4.0 (pip)``; empty for none.
+        distribution: the package that installed the file, ``torch 2.4.0 (pip)``; empty if no
+            package did.
         layer: the Dockerfile line that made the file's layer: ``RUN pip install torch``; empty if
             unknown.
     """
@@ -453,7 +466,7 @@ class Origin(Struct, frozen=True):
 
 
 class Artifact(Tabular, frozen=True):
-    """A file that was read to its end; it comes after the records of its contents.
+    """A file that was read to its end; this record follows the records of the file's contents.
 
     Attributes:
         path: the path as the caller gave it (``-`` for standard input), or as found in a folder.

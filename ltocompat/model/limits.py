@@ -25,45 +25,47 @@ _BETWEEN_LOOKS = 256
 class Limits(Struct, frozen=True):
     """Bounds for reading one input file; the defaults are well above any real library.
 
-    The largest known expansion of a real section is 12.6x (libcublasLt 13.10). Single PTX frames
-    reach a few hundred.
+    The highest known compression ratio of a real section is 12.6:1 (libcublasLt 13.10). Single PTX
+    frames reach ratios of a few hundred to 1.
 
     Attributes:
-        image_bytes: bytes of one image, both stored and decoded.
-        image_ratio: decoded bytes for each stored byte of one image. It applies only above 1 MiB of
-            decoded bytes.
+        image_bytes: size of one image in bytes, both stored and decoded.
+        image_ratio: decoded bytes for each stored byte of one image. This limit applies only to
+            more than 1 MiB of decoded bytes.
         total_bytes: decoded bytes of all images of one input file.
         spool_bytes: bytes read from standard input.
-        unpacked_bytes: unpacked bytes of all compressed members of one input file. Nested members
-            count again; the files that a thin archive names count, too.
-        unpacked_ratio: unpacked bytes for each stored byte of a member or a stream. It applies only
-            above 16 MiB. Deflate can't exceed 1032; real wheels stay below 10.
+        unpacked_bytes: unpacked bytes of all compressed members of one input file. A member inside
+            a member counts again. Files listed in a thin archive count, too.
+        unpacked_ratio: unpacked bytes for each stored byte of a member or a stream. This limit
+            applies only above 16 MiB. Deflate's compression ratio can't exceed 1032:1; the ratio of
+            real wheels stays below 10:1.
         window_bytes: bytes that a decompressor keeps in memory for a member or an image. The
-            strongest preset of xz needs 64 MiB, and the strongest of zstd 128 MiB. An image of LZ4
-            is decoded as a whole and takes twice its size. The largest known one is a cubin of
-            gpu4pyscf-libxc-cuda12x 0.9.0 and has 134 MiB.
+            strongest preset of xz needs 64 MiB; the strongest preset of zstd needs 128 MiB. An LZ4
+            image is decoded as a whole, which takes twice its size in memory. The largest known LZ4
+            image, a cubin of gpu4pyscf-libxc-cuda12x 0.9.0, has 134 MiB.
         depth: levels of containers inside containers.
         members: number of members of one container, or of files in one folder tree.
         entries: number of entries of one fatbin region or concatenated entry; number of files in
             all layers of one container image.
         sections: number of sections of one ELF file.
         symbols: number of symbols that are read from one host file.
-        text_bytes: bytes of one string that is kept from a file: options, identifier, symbol name,
-            note.
-        names_bytes: bytes of all names that are kept from one table. In hostile files, a million
-            names share the same bytes.
-        line_bytes: bytes of one line that is parsed as a whole: a requirement with its marker, or a
-            target. Real lines stay below 1 KiB.
+        text_bytes: length in bytes of one string that is kept from a file: options, identifier,
+            symbol name, note.
+        names_bytes: length in bytes of all names that are kept from one table. In hostile files, a
+            million names share the same bytes.
+        line_bytes: length in bytes of one line that is parsed as a whole: a requirement with its
+            marker, or a target. Real lines stay below 1 KiB.
         comparisons: number of comparisons in one requirement, such as ``>=12.4``. Real requirements
             have five.
         dependencies: number of dependencies of one package. Real packages have hundreds.
-        tables_bytes: bytes of a TOML, JSON or YAML file that is parsed as a whole. Real lock files
-            stay below 10 MB.
-        skipped: number of skipped places that are reported one by one for one input file. One row
-            counts all later ones.
+        tables_bytes: size in bytes of a TOML, JSON or YAML file that is parsed as a whole. Real
+            lock files stay below 10 MB.
+        skipped: number of skipped places that are reported one by one for one input file. One
+            further row gives the number of all later places.
         seconds: wall-clock time for one input file.
-        trial_cpu_seconds: CPU time of all trials of one run, in all of their processes. One link or
-            load gets a quarter of it. The 6,573 fragments of libcufft 12.5 take 7 s for three GPUs.
+        trial_cpu_seconds: CPU time of all trials of one run, in all of their processes. A single
+            link or load gets a quarter of this time. The 6,573 fragments of libcufft 12.5 take 7 s
+            for three GPUs.
     """
 
     image_bytes: int = GIB
@@ -236,19 +238,17 @@ class Budget(Struct):
         """Raise ``LimitExceeded`` when an image of these sizes (bytes) must not be decoded."""
         sentence = "an image of {size} bytes is over the limit of {most} bytes"
         self.check("image_bytes", max(stored, decoded), sentence)
-        self._check_ratio("image_ratio", stored, decoded, MIB, f"decode to {decoded}")
+        self._check_ratio("image_ratio", stored, decoded, MIB, f"decode to {decoded} bytes")
 
     def check_unpacked(self, stored: int, unpacked: int) -> None:
         """Raise ``LimitExceeded`` when ``stored`` bytes must not unpack to ``unpacked`` bytes."""
-        how = f"unpack to {unpacked} or more"
+        how = f"unpack to {unpacked} bytes or more"
         self._check_ratio("unpacked_ratio", stored, unpacked, _RATIO_FROM, how)
 
     def _check_ratio(self, limit: str, stored: int, size: int, least: int, how: str) -> None:
         most = getattr(self.limits, limit)
         if size > least and size > most * max(stored, 1):
-            raise LimitExceeded(
-                limit, f"{stored} bytes that {how} are over the limit of {most} to 1"
-            )
+            raise LimitExceeded(limit, f"{stored} bytes {how}; the limit is a ratio of {most} to 1")
 
     def check_room(self, unpacked: int) -> None:
         """Raise ``LimitExceeded`` when ``unpacked`` more bytes exceed this file's limit."""

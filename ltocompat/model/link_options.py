@@ -13,11 +13,13 @@ from ltocompat.model.location import Location
 class Disagreement(Struct, frozen=True):
     """A compile option that differs between the LTO-IR images of one link.
 
-    nvJitLink links them without a message (measured with 64 pairs of options and 15 versions).
+    nvJitLink links such images without a message (measured with 64 pairs of options and 15
+    versions).
 
     Attributes:
         option: e.g. ``-ftz``.
-        values: each value (None: not given), and the places with that value.
+        values: each value, with the places of the images that have the value. None means that the
+            option was not given.
     """
 
     option: str

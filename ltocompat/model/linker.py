@@ -32,11 +32,11 @@ class Linker(Struct, frozen=True):
         release: minor release, 12.4.
         version: the most exact version that the evidence proves: ``12.4.127``, else ``12.4``.
         path: absolute path of the file itself, after all links are followed.
-        found_via: how it is found: ``trial cache``, ``wheel in site-packages``, ``conda``,
-            ``ld.so.cache`` ...; commas separate several ways.
+        found_via: the places or search rules that lead to this copy, separated by commas: ``trial
+            cache``, ``wheel in site-packages``, ``conda``, ``ld.so.cache`` ...
         evidence: what proves the version: ``file banner``, ``exported symbols`` ...
-        machine: the processor for which it is built: ``x86-64``, ``AArch64``.
-        for_trials: True if it is in the cache for trials, which deploy targets never use.
+        machine: the processor for which the linker is built: ``x86-64``, ``AArch64``.
+        for_trials: True if the copy is in the trial cache; deploy targets never use such a copy.
         tool: nvJitLink or nvlink.
     """
 

@@ -26,8 +26,9 @@ class Location(Struct, frozen=True, gc=False):
 
     Attributes:
         path: the file as the user knows it; ``-`` is standard input.
-        members: names of the members entered, outermost first, as stored (not encoded).
-        offset: byte offset in the innermost file, None for the file as a whole.
+        members: names of the members that lead to the place, outermost first, as stored (not
+            encoded).
+        offset: byte offset in the innermost file; None for the file as a whole.
         entry: ``()`` for a region, ``(n,)`` for an entry, ``(n, k)`` for an image in a concatenated
             entry.
     """
@@ -45,7 +46,7 @@ class Location(Struct, frozen=True, gc=False):
 
     @property
     def is_file(self) -> bool:
-        """Return whether it is a file as a whole, and nothing inside one."""
+        """Return whether the location is a whole file, not a place inside a file."""
         return not self.members and self.offset is None
 
     def check_found(self, *, found: bool) -> None:
@@ -92,7 +93,7 @@ class Location(Struct, frozen=True, gc=False):
 
     @classmethod
     def parse(cls, text: str) -> Location:
-        """Read a location as ``str()`` writes it, or a plain path.
+        """Read a location in the form that ``str()`` writes, or a plain path.
 
         If a file has the whole text as its name, the location is that file.
 

@@ -10,7 +10,7 @@ ARTIFACT = "artifact"
 
 
 class Matrix(Struct, frozen=True):
-    """A table of verdicts: one artifact by version and architecture, or many by deploy target.
+    """A table of verdicts: on one artifact for many versions, or on artifacts for several targets.
 
     Attributes:
         path: the artifact; ``3 artifacts`` if the rows are artifacts.
@@ -20,7 +20,7 @@ class Matrix(Struct, frozen=True):
         columns: names of the columns: architectures (``sm_75``), or deploy targets if the rows are
             artifacts.
         tried: True if trial links were made.
-        cells: a result for each row and column; for a deploy target, the worst one.
+        cells: a result for each row and column; for a deploy target, the worst result of its GPUs.
     """
 
     path: str

@@ -53,7 +53,7 @@ class Repaired(Struct, frozen=True):
 
     Attributes:
         path: the wheel.
-        output: the new wheel; None if none was written.
+        output: the new wheel; None if no wheel was written.
         findings: the findings that a change can fix.
         diff: the changes, as lines of a unified diff.
         void: signatures of the old wheel, which the new wheel does not have.

@@ -19,8 +19,8 @@ class Promise(Struct, frozen=True):
         source: the file with the policy.
         sass: architectures for which packages have SASS.
         ptx: architectures for which packages have PTX.
-        driver: the minimum driver; None for no promise.
-        nvjitlink: the minimum nvJitLink; None for no promise.
+        driver: the minimum driver; None if no driver is promised.
+        nvjitlink: the minimum nvJitLink; None if no nvJitLink is promised.
     """
 
     source: str

@@ -25,7 +25,7 @@ class Asked(Tabular, frozen=True):
         rule: ID of the rule.
         subject: the code with the requirement, e.g. ``PTX 9.2``.
         consequence: what happens if the condition is not met.
-        evidence: the bytes that prove it.
+        evidence: the bytes that prove the requirement.
         module_count: number of modules with the requirement.
         example: the first of these modules.
         names_compiler: True if the requirement depends on the release that compiled the code.
@@ -50,10 +50,10 @@ class LinkerFloor(Struct, frozen=True):
     """The minimum nvJitLink that links all LTO-IR, PTX and SASS of an artifact.
 
     Attributes:
-        possible: the oldest nvJitLink that may link everything; no older one can.
-        sure: the oldest nvJitLink that surely links everything, as newer ones of its major do.
-            Equal to ``possible`` if the evidence is exact or a trial decided. None if a compiler is
-            not in the tables.
+        possible: the oldest nvJitLink that may link all inputs; no older release can.
+        sure: the oldest nvJitLink that surely links all inputs; newer releases of its major do,
+            too. Equal to ``possible`` if the evidence is exact or a trial decided. None if the
+            tables don't have a compiler of the inputs.
         ceiling: the first major of nvJitLink for which NVIDIA no longer promises the link, e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.
@@ -80,7 +80,7 @@ class LinkerFloor(Struct, frozen=True):
 
     @property
     def wheel(self) -> str:
-        """The requirement on NVIDIA's wheel: for CUDA 12, its name ends in ``-cu12``."""
+        """The requirement on NVIDIA's wheel; for CUDA 12, the wheel's name ends in ``-cu12``."""
         suffix = "-cu12" if self.at_least.major == LAST_WITH_SUFFIX else ""
         return f"nvidia-nvjitlink{suffix}>={self.at_least},<{self.ceiling}"
 
@@ -92,7 +92,7 @@ class RouteFloor(Struct, frozen=True):
         route: ``load`` or ``link`` if modules can use both routes, else None.
         coverage: numbers of modules with and without code for the GPU.
         driver: the minimum driver; None without code for the GPU, or if no known driver works.
-        nvjitlink: the minimum nvJitLink; None if none is needed or known.
+        nvjitlink: the minimum nvJitLink; None if no nvJitLink is needed, or no minimum is known.
         verdict: the verdict of ``check`` with both minimum versions; ``fail`` if no version works.
         set_by: the rules that refuse the next older version. If no version works, the rules that
             refuse every version.
@@ -100,7 +100,8 @@ class RouteFloor(Struct, frozen=True):
         last_driver: the newest driver branch that works, ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
         or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
-        possible_driver: the oldest driver from which on no driver up to ``driver`` surely fails.
+        possible_driver: the oldest driver that may work: from it up to ``driver``, no driver surely
+            fails.
     """
 
     route: Route | None
@@ -129,18 +130,19 @@ class Service(Tabular, frozen=True):
     """The support of an artifact for one GPU architecture.
 
     Attributes:
-        number: 10 * major + minor of its compute capability.
-        name: the generation, e.g. ``Hopper``; ``next`` for the generation after all known ones.
+        number: the compute capability as 10 * major + minor.
+        name: the generation, e.g. ``Hopper``; ``next`` for the generation after all known
+            generations.
         how: ``sass``, ``ptx``, ``link`` or ``none``: the best kind of code in any module.
-        sass: number of modules that serve it with SASS.
-        ptx: number of modules that serve it with PTX.
-        link: number of modules that are linked for it.
-        none: number of modules with kernels but without code for it.
-        driver: the minimum driver, together with ``nvjitlink``, for every route that works with
-            some driver. None without code, or if no driver works.
+        sass: number of modules whose SASS runs on this architecture.
+        ptx: number of modules whose PTX the driver compiles for this architecture.
+        link: number of modules that are linked for this architecture.
+        none: number of modules with kernels, but without code for this architecture.
+        driver: the minimum driver that, together with ``nvjitlink``, is enough for every route for
+            which a driver works. None without code, or if no driver works.
         beyond: True if no known driver works.
-        nvjitlink: the minimum nvJitLink that links for it; None if nothing is linked, or none is
-            known.
+        nvjitlink: the minimum nvJitLink that links code for this architecture; None if nothing is
+            linked, or no minimum is known.
         routes: the minimum versions by route; ``driver`` and ``nvjitlink`` are enough for all
             routes.
         hardly: True if far fewer modules have code for this GPU than for another GPU; ``check``
@@ -178,7 +180,7 @@ class Service(Tabular, frozen=True):
 
     @property
     def kernels(self) -> tuple[int, int]:
-        """The numbers of its kernels, and of the kernels for the best GPU (0 if it is the best)."""
+        """The numbers of kernels for this GPU and for the best-covered GPU (0 if this one)."""
         counts = ((route.coverage.kernels, route.coverage.best_kernels) for route in self.routes)
         return max(counts, key=lambda pair: pair[1], default=(0, 0))
 
@@ -202,8 +204,8 @@ class PasteLine(Struct, frozen=True):
         where: one of ``DESTINATIONS``.
         text: the line, e.g. ``nvidia-nvjitlink>=13.3,<14``.
         note: a note about the line; empty for none.
-        met: True if the package's metadata already have this requirement or a tighter one. In that
-            case, ``text`` is the line in the metadata.
+        met: True if the package's metadata already have this requirement or a tighter requirement.
+            If so, ``text`` is the line in the metadata.
     """
 
     where: str
@@ -219,8 +221,8 @@ class VariantFloors(Struct, frozen=True):
         name: file or folder of the variant in the artifact.
         modules: number of modules.
         driver_sass, driver_ptx, ptx_beyond: as in ``Required``.
-        nvjitlink: the minimum nvJitLink that surely works. If that is unknown, the oldest one that
-            may work.
+        nvjitlink: the minimum nvJitLink that surely works. If this minimum is unknown, the oldest
+            nvJitLink that may work.
         driver_or_older: as in ``Required``.
     """
 
@@ -234,7 +236,7 @@ class VariantFloors(Struct, frozen=True):
 
     @property
     def driver(self) -> DriverVersion | None:
-        """The minimum driver: for its SASS, else for its PTX."""
+        """The minimum driver for the variant's SASS; without SASS, for its PTX."""
         return self.driver_sass or self.driver_ptx
 
 
@@ -278,7 +280,7 @@ class Required(Struct, frozen=True, kw_only=True):
     Attributes:
         path: the artifact.
         modules: number of its modules.
-        nvjitlink: the minimum nvJitLink; None if nothing is linked, or none is known.
+        nvjitlink: the minimum nvJitLink; None if nothing is linked, or no minimum is known.
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver that compiles all PTX with kernels; None if there is no such
             PTX or no known minimum.
@@ -290,8 +292,8 @@ class Required(Struct, frozen=True, kw_only=True):
         lines: lines to paste.
         skipped: places that could not be read; their requirements are missing.
         no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
-        variants: the floors of each variant; empty without variants. The variant that needs the
-            least gives the floors of the artifact.
+        variants: the minimum versions of each variant; empty without variants. The variant with the
+            lowest minimums gives the minimums of the artifact.
         driver_or_older: ``sass``, ``ptx`` or both, if their minimum driver is the oldest in the
             tables. An older driver may then work.
     """
@@ -313,5 +315,5 @@ class Required(Struct, frozen=True, kw_only=True):
 
     @property
     def nvjitlink_beyond(self) -> bool:
-        """Return whether some of its code has to be linked, but no known nvJitLink accepts it."""
+        """Return whether some code has to be linked, but no known nvJitLink accepts this code."""
         return self.no_nvjitlink == NO_NVJITLINK

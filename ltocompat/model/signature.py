@@ -36,14 +36,15 @@ class ImageSignature(Struct, frozen=True):
         isa: PTX ISA version of PTX, e.g. ``8.4``.
         ltoir: versions of LTO-IR.
         generation: generation of a cubin, 1 or 2.
-        relocatable: True if it needs a device link first; None if unknown.
+        relocatable: True if the image must be device-linked before it can be loaded; None if
+            unknown.
         prelinked: the number of the image's object, from 1, among the device-linked objects of the
             module. Zero if the image lies in no section for such objects.
         compression: how it is stored.
         scrambled: True for LTO-IR whose payload only nvJitLink reads.
         concatenated: True if its entry has several images.
         in_fatbin: True if it has an entry header; False for a bare image.
-        debug: True if it has device debug information; None if unknown.
+        debug: True if the image has device debug information; None if unknown.
         has_kernels: None if not requested or unreadable; False if each kernel only returns.
         empty_kernels: True if the image has kernels and each kernel only returns.
         symbols: the image's undefined symbols; in a link of several files, also its definitions.
@@ -102,9 +103,9 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         behind_first: True if it lies there after the first region, where no linker looks.
         shipped_major: the major of the nvJitLink with which NVIDIA ships the CUDA library that
             contains it.
-        guarded: True if one image does less than another: it has no kernels, or only kernels that
-            return at once.
-        uneven: True if its images may have different kernels.
+        guarded: True if some images have kernels that do work, but other images have none, or only
+            kernels that return at once.
+        uneven: True if the module's images may have different kernels.
     """
 
     images: tuple[ImageSignature, ...]

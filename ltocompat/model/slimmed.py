@@ -34,7 +34,7 @@ class Removal(Tabular, frozen=True):
     Attributes:
         reason: the reason.
         images: number of removed images.
-        size: bytes in the files, headers and padding included.
+        size: size in the files in bytes, including headers and padding.
     """
 
     reason: RemovalReason
@@ -48,7 +48,7 @@ class Untouched(Tabular, frozen=True):
     Attributes:
         reason: one sentence.
         modules: number of modules.
-        size: bytes in the files.
+        size: size in the files in bytes.
         example: the place of the first unchanged module.
     """
 
@@ -92,18 +92,18 @@ class KeptVerdict(Tabular, frozen=True):
 
 
 class CodeTally(Struct):
-    """Sums of the changes of a package's device code.
+    """Totals of what changed in the device code of a package.
 
     Attributes:
         images: number of removed images, by reason.
-        sizes: bytes of the removed images, by reason, including headers and padding.
-        left: for each reason, the number of unchanged modules, their bytes, and the place of the
-            first.
-        gpus: two numbers for the capability of each GPU that is not kept. The first counts modules
-            that now have no code for this GPU. The second counts modules that now have PTX instead
-            of SASS.
-        stored: bytes of all device code before the change.
-        zeros: bytes at the old ends of regions, which are zero now.
+        sizes: size of the removed images in bytes, by reason, including headers and padding.
+        left: for each reason, the number of unchanged modules, their size in bytes, and the place
+            of the first unchanged module.
+        gpus: two numbers for each compute capability that is not kept. The first number counts
+            modules that now have no code for such GPUs. The second number counts modules that now
+            have PTX instead of SASS.
+        stored: size in bytes of all device code before the change.
+        zeros: number of bytes at the ends of shortened regions; these bytes are zero now.
         kept: number of unchanged images in changed regions; their SHA-256 was compared.
         zstd: number of ``kept`` images that were compressed with Zstandard before the change.
         more_zstd: number of ``kept`` images that the change compressed with Zstandard.
@@ -127,8 +127,8 @@ class Slimmed(Struct, frozen=True, kw_only=True):
         path: the input, as the user named it.
         output: the new file, package or folder; with ``in_place``, the folder with the original
             files, if any.
-        size: bytes before the change; for a folder, the bytes of its files.
-        new_size: bytes after the change.
+        size: size in bytes before the change; for a folder, the size of its files.
+        new_size: size in bytes after the change.
         files: number of files that were changed.
         code: the changes of its device code.
         verdicts: the verdicts on kept GPUs.

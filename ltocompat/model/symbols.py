@@ -22,11 +22,13 @@ class DeviceSymbols(Struct, frozen=True):
             takes their address.
         needed_by_kernels: the undefined functions that a kernel of the image reaches through calls.
         undefined_variables: variables that are declared ``extern`` and not defined.
-        defined: strong definitions; a link can't have two with one name.
-        weak: weak definitions, which another definition of the same name replaces.
+        defined: names with a strong definition; a link can't have two strong definitions of one
+            name.
+        weak: names with a weak definition, which a definition in a different image may replace.
         kernels: the definitions that are kernels.
         prototypes: functions that the image shares with other images, each with its types as the
-            cubin encodes them. ``("helper", "#vil")`` has no result and takes an int and a long.
+            cubin encodes them. In ``("helper", "#vil")``, the function ``helper`` has no result and
+            takes an int and a long.
     """
 
     undefined_functions: tuple[str, ...] = ()

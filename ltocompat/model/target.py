@@ -20,7 +20,7 @@ class DriverVersion:
     """A driver by its number.
 
     Attributes:
-        numbers: ``(550, 54, 15)``; the first is the branch.
+        numbers: the numbers of the version: ``(550, 54, 15)``; the first number is the branch.
         text: the name to show if the numbers are not an exact release (``a later 550``).
     """
 
@@ -47,7 +47,7 @@ ANY_DRIVER = "any"  # the text of a driver that nothing names
 
 
 class Quantifier(enum.Enum):
-    """How many versions of a set the code has to work with: one, or all."""
+    """The number of a set's versions that the code has to work with: one, or all."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, but it isn't known which"
@@ -59,7 +59,7 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
     Attributes:
         text: the versions as the user wrote them: ``550.54.15``, ``550``, ``>=550``.
         values: all versions that the text can mean, oldest first. A partial version or a range has
-            several.
+            several values.
         quantifier: ``ALL`` if every value has to work (a range); ``ONE_OF`` if the target has one
             of the values.
         source: its source: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
@@ -72,7 +72,7 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
 
     @property
     def every(self) -> bool:
-        """Return whether each of the values must work."""
+        """Return whether the code must work with every value."""
         return self.quantifier is Quantifier.ALL
 
     @property
@@ -80,14 +80,14 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
         """The only value.
 
         Raises:
-            ValueError: there are several.
+            ValueError: there are several values.
         """
         (value,) = self.values
         return value
 
     @property
     def each(self) -> tuple[VersionSet[T_co], ...]:
-        """Each of the versions by itself."""
+        """The versions as separate sets, with one version each."""
         if len(self.values) == 1:
             return (self,)
         return tuple(exactly(value, self.source) for value in self.values)
@@ -104,8 +104,8 @@ class Gpu(Struct, frozen=True, cache_hash=True):
     Attributes:
         name: the name as it was written: ``h100``, ``sm_90``.
         arch: its architecture. Only links use a suffix (``sm_90a``).
-        data_center: True if cuda-compat supports it (data centre GPUs, NGC-ready RTX, Jetson); None
-            if the name doesn't show that.
+        data_center: True if cuda-compat supports the GPU (data centre GPUs, NGC-ready RTX, Jetson);
+            None if the name doesn't show this.
         tegra: True for an integrated GPU (Jetson, DRIVE); NVIDIA does not promise that code for
             discrete GPUs runs there.
     """
@@ -151,8 +151,9 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         by_files: True if neither a driver nor a system was given. Then the driver depends on the
             system of each file, and ``driver`` is the Linux driver.
         windows_driver: the driver on Windows in that case; None if unknown.
-        nodes: names of the machines that this target stands for, if a file of nodes gave it.
-        untold: the facts about these machines that the file doesn't have. They can't be checked.
+        nodes: names of the machines that this target stands for, if the target is from a file of
+            nodes.
+        untold: facts about these machines that are not in the file and can't be checked.
     """
 
     name: str
@@ -172,7 +173,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
 
     @property
     def on_windows(self) -> Target:
-        """Return this target for Windows files, if the files determine the driver."""
+        """Return this target with its Windows driver, if each file determines the driver."""
         if not self.by_files:
             return self
         return replace(self, system=System("windows"), driver=self.windows_driver, by_files=False)
@@ -190,7 +191,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
         return (self.nvlink if offline else self.nvjitlink), offline
 
     def for_link(self, *, objects: bool) -> Target:
-        """Return this target with only one linker: the one that links all inputs."""
+        """Return this target with only the linker that links all inputs."""
         _, offline = self.linker_of(objects=objects)
         return replace(self, nvjitlink=None) if offline else replace(self, nvlink=None)
 

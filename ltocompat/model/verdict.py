@@ -185,18 +185,21 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
     Attributes:
         level: its severity.
         source: the document or measurement behind the rule.
-        about_loading: True if the finding is about loading; a trial link shows nothing about it.
+        about_loading: True if the finding is about loading, so that a trial link can't confirm or
+            refute it.
         promised_after_trial: True if NVIDIA promises that the code works once a trial link
             succeeds.
         nondeterministic: True if the result differs from run to run, so that one success proves
             nothing.
-        places: its modules; the list is incomplete if there are very many.
-        kernels: names of the kernels of its modules, each once, if they were read.
-        kernel_modules: number of its modules whose kernels were read.
-        all_kernels: True if each of its modules has kernels and all their names are known.
+        places: the affected modules; the list is incomplete if there are very many modules.
+        kernels: names of the kernels in the affected modules, each name once, if they were read.
+        kernel_modules: number of affected modules whose kernels were read.
+        all_kernels: True if each affected module has kernels, and the names of all kernels are
+            known.
         forgiven: the reason why the finding does not count: ``known``, ``ignored`` or ``allowed``.
-            Empty if it counts.
-        origins: the origins of the files with its modules, if they are in a container image.
+            Empty if the finding counts.
+        origins: the origins of the files with the affected modules, if they are in a container
+            image.
     """
 
     row_columns: ClassVar[str] = (
@@ -218,13 +221,14 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_condition(self) -> bool:
-        """Return whether it is a warning about ``ok`` code that a trial link would settle."""
+        """Return whether the finding is a warning about ``ok`` code, which a trial link settles."""
         return self.verdict is Verdict.OK and self.decided_by_trial
 
     def counts_from(self, threshold: Verdict) -> bool:
         """Return whether the finding counts at this threshold.
 
-        A warning about ``ok`` code counts as ``undocumented``. A note about it counts as ``ok``.
+        A warning about ``ok`` code counts as ``undocumented``. A note about ``ok`` code counts as
+        ``ok``.
         """
         beside_ok = self.verdict is Verdict.OK and self.level is Level.WARNING
         counted = Verdict.UNDOCUMENTED if beside_ok else self.verdict
@@ -242,18 +246,18 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
 
 
 class Coverage(Struct, frozen=True, gc=False):
-    """The numbers of modules of an artifact with and without code for a GPU.
+    """The numbers of an artifact's modules with and without code for a GPU.
 
     Attributes:
         modules: number of all modules.
-        sass: number of modules that serve the GPU with SASS.
-        ptx: number of modules that serve the GPU with PTX.
+        sass: number of modules whose SASS runs on the GPU.
+        ptx: number of modules whose PTX the driver compiles for the GPU.
         link: number of modules that are linked for the GPU.
         without_kernels: number of modules without kernels, as far as kernels were counted.
         none: number of modules with kernels but without code for this GPU.
         kernels: number of kernels with code for this GPU, out of ``best_kernels``.
-        best_kernels: number of kernels with code for the GPU that has the most; 0 if this GPU has
-            code for all of them.
+        best_kernels: number of kernels with code for the best-covered GPU; 0 if all these kernels
+            have code for this GPU, too.
     """
 
     modules: int
@@ -267,7 +271,7 @@ class Coverage(Struct, frozen=True, gc=False):
 
     @property
     def served(self) -> int:
-        """The number of modules that serve the GPU."""
+        """The number of modules with code for the GPU."""
         return self.sass + self.ptx + self.link
 
 
@@ -284,7 +288,7 @@ class Extent(Struct, frozen=True, gc=False):
 
     @property
     def partial(self) -> bool:
-        """Return whether some modules have the verdict while others have a better one."""
+        """Return whether only some modules have the verdict; all others have a better verdict."""
         return 0 < self.modules < self.judged
 
     def __str__(self) -> str:
@@ -295,14 +299,14 @@ WHOLE = Extent()
 
 
 class VariantVerdict(Struct, frozen=True):
-    """The verdict on one variant; the artifact's own code opens one of several variants.
+    """The verdict on one of several variants; at run time, the artifact loads one variant.
 
     Attributes:
         name: file or folder of the variant in the artifact.
-        version: the version that distinguishes it: ``11.8``, ``13``.
-        verdict: the verdict on it together with the files that belong to no variant.
+        version: the version that distinguishes the variant: ``11.8``, ``13``.
+        verdict: the verdict on the variant, together with the files that belong to no variant.
         rules: rules that make the verdict worse than ``jit``.
-        serves: True if it has code for the GPU, or if no variant has code for it.
+        serves: True if the variant has code for the GPU, or if no variant has code for this GPU.
         decides: True if this variant fits best; the artifact then has its verdict.
     """
 
@@ -333,15 +337,15 @@ class Result(Tabular, frozen=True, gc=False):
         not_judged: routes that were not checked (``load``, ``link``), since the target names no
             driver or no linker.
         findings: the findings, the worst first.
-        why: the reasoning, one sentence per line, made when it is first read.
+        why: the reasoning, one sentence per line; it is computed on first access.
         extent: number of modules with the verdict.
         forgiven: the reason why a bad verdict does not count: ``known``, ``ignored``, ``allowed``
             or ``OTHER_VARIANT``. Empty if the verdict counts or is good.
         distribution: the package of the artifact: ``cupy-cuda12x 14.2.0``; empty if unknown or not
             requested.
         variants: the verdict on each variant, oldest first; empty without variants.
-        known_as: the path of a separate file in its project, independent of the current folder.
-            Empty if not requested.
+        known_as: for a separate file, its path in the project, which doesn't depend on the current
+            folder. Empty if not requested.
     """
 
     row_columns: ClassVar[str] = (
@@ -368,18 +372,18 @@ class Result(Tabular, frozen=True, gc=False):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The IDs of the rules of its findings."""
+        """The IDs of the rules behind the findings."""
         return tuple(finding.rule for finding in self.findings)
 
     @property
     def without_device_code(self) -> bool:
-        """Return whether there is surely no device code."""
+        """Return whether the artifact surely has no device code."""
         notes = all(finding.level is Level.NOTE for finding in self.findings)
         return notes and not self.coverage.modules and self.verdict is Verdict.UNKNOWN
 
     @property
     def holds_nothing(self) -> bool:
-        """Return whether there is no device code, even if the file or the machine has problems."""
+        """Return whether the artifact has no device code, even if there are other problems."""
         known = self.without_device_code or self.verdict is not Verdict.UNKNOWN
         return known and not self.coverage.modules
 

@@ -93,7 +93,8 @@ class Measured(Struct):
         libraries: by their places, in the order of reading.
         copies: (library with the first copy, library with a later copy) -> bytes.
         kernels: by their names in the cubins; empty unless requested.
-        kernels_left_out: number of other kernels: too many names, or unreadable cubins.
+        kernels_left_out: number of kernels that are not listed, because of too many names or
+            unreadable cubins.
         skipped: places that could not be read.
         size: bytes of the files that were read.
         files: number of files that were read.
@@ -117,7 +118,7 @@ class ArchWeight(Tabular, frozen=True):
         kind: the kind of the images.
         arch: the architecture of the images; None if unknown.
         images: number of images.
-        stored: bytes of the images, without headers and padding.
+        stored: size of the images in bytes, without headers and padding.
     """
 
     kind: ImageKind
@@ -131,12 +132,13 @@ class LibraryWeight(Tabular, frozen=True):
 
     Attributes:
         place: the library.
-        machine: its CPU; None if the code is not in a host file.
+        machine: the CPU of the library; None if the code is not in a host file.
         modules: number of modules.
         images: number of images.
-        stored: bytes of the images, including headers and padding.
-        saved: bytes that could be saved.
-        host_debug: bytes of debug sections of host code, which ``stored`` does not include.
+        stored: size of the images in bytes, including headers and padding.
+        saved: number of bytes that could be saved.
+        host_debug: size in bytes of the debug sections of host code, which ``stored`` does not
+            include.
     """
 
     place: Location
@@ -153,8 +155,8 @@ class KernelWeight(Struct, frozen=True):
 
     Attributes:
         name: the name in the cubins.
-        demangled: the C++ name; None without ``ltocompat[demangle]``, or if it is the same.
-        code: bytes of the kernel's unpacked SASS in all cubins.
+        demangled: the C++ name; None without ``ltocompat[demangle]``, or if it equals ``name``.
+        code: size in bytes of the kernel's unpacked SASS in all cubins.
         count: number of cubins with the kernel.
     """
 
@@ -169,10 +171,10 @@ class Saving(Tabular, frozen=True):
 
     Attributes:
         waste: the reason.
-        saved: bytes.
+        saved: number of bytes.
         images: number of images; 0 for bytes that are not images.
         estimated: True if a part was not compressed for the measurement; the estimate assumes that
-            it compresses like the rest.
+            this part compresses like the others.
         what: a sentence about these bytes.
         fix: the fix.
     """
@@ -190,17 +192,19 @@ class Weight(Struct, frozen=True):
 
     Attributes:
         path: the path.
-        size: bytes of the file, or of all files of a folder.
+        size: size in bytes of the file, or of all files of a folder.
         files: number of files that were read.
-        archs: its images by architecture and kind; ``stored`` is the sum of them and ``overhead``.
-        overhead: bytes of fatbin headers and padding.
-        stored: bytes of all device code.
+        archs: sizes of the images by architecture and kind; ``stored`` is their sum plus
+            ``overhead``.
+        overhead: size in bytes of fatbin headers and padding.
+        stored: size in bytes of all device code.
         libraries: the libraries, the largest first.
         savings: the savings, the largest first; no byte counts twice.
-        slim_saved: bytes that ``slim`` would remove if it kept only the given GPUs. None without
-            given GPUs. Also None if ``slim`` does not write this kind of file.
+        slim_saved: number of bytes that ``slim`` would remove if it kept only the given GPUs. None
+            without given GPUs. Also None if ``slim`` does not write this kind of file.
         kernels: the kernels, the largest first; empty if not requested.
-        kernels_left_out: number of other kernels: too many names, or unreadable cubins.
+        kernels_left_out: number of kernels that are not listed, because of too many names or
+            unreadable cubins.
         unsized: number of images of unknown length, which are not counted in bytes.
         skipped: places that could not be read.
         layers: the layers of a container image, the lowest first.

@@ -39,10 +39,10 @@ class FindingRow(Struct, frozen=True):
         judged: number of checked modules of the artifact, the largest of all GPUs.
         message: the problem.
         remedy: the fix.
-        evidence: the bytes that prove it.
+        evidence: the bytes that prove the finding.
         kernels: the first kernels of its modules, mangled; empty if they were not read.
         kernel_count: number of kernels in ``kernel_modules``.
-        kernel_modules: number of its modules whose kernels were read.
+        kernel_modules: number of affected modules whose kernels were read.
         fingerprint: the same in every build.
         number: its number among the findings with this fingerprint, from 1.
         group: the finding itself, whose texts are not safe to print.

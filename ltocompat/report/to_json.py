@@ -26,8 +26,8 @@ def to_json(records: object) -> str:
         records: one record, or all records of one call.
 
     Returns:
-        ASCII text, as ``--format json`` of the verb writes it. ``ltocompat schema VERB`` prints its
-        schema.
+        ASCII text, equal to the verb's output with ``--format json``. ``ltocompat schema VERB``
+        prints its schema.
 
     Raises:
         UsageError: there is no record, or no verb writes such a record. Records of ``audit`` need

@@ -42,8 +42,8 @@ class Written(Struct, frozen=True):
 
     Attributes:
         path: the path.
-        size: bytes before the change; for a folder, the bytes of its files.
-        new_size: bytes after the change.
+        size: size in bytes before the change; for a folder, the size of its files.
+        new_size: size in bytes after the change.
         files: libraries that were changed.
         void: signatures that were left out.
     """

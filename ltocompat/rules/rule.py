@@ -132,7 +132,7 @@ class Requirement(Struct, frozen=True, cache_hash=True):
         consequence: the consequence if it is not met, as the end of a sentence; this and the
             following attributes are empty if the prose has them.
         remedy: the fix.
-        evidence: the bytes that prove it.
+        evidence: the bytes that prove the requirement.
         doubt: the text instead of the consequence if the verdict is unknown.
         short: the consequence in a few words, for headlines.
         conditional: True if a program may never have it, so that meeting it is no verdict.
@@ -246,8 +246,8 @@ class Problem(BaseFinding, frozen=True, gc=False):
     message is the subject. ``rule`` is empty until the rule's family fills it in.
 
     Attributes:
-        level: its severity; None for the severity of its verdict.
-        mend: a change of the wheel that may fix it; None if none is known.
+        level: the severity of the problem; None for the severity of its verdict.
+        mend: a change of the wheel that may fix the problem; None if no change is known.
     """
 
     level: Level | None = None

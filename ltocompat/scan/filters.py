@@ -52,7 +52,7 @@ class ArchFilter(Struct, frozen=True):
 
 
 class ImageFilter(Struct, frozen=True):
-    """A selection of images. An image must match every attribute, by any one of its values.
+    """A selection of images. An image must match at least one value of every attribute.
 
     Attributes:
         kinds: kinds of images; empty for any.

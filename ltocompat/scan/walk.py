@@ -232,7 +232,7 @@ def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skippe
         empty = False
         yield found if isinstance(found, Skipped) else Location(found)
     if empty:
-        raise UnreadableInput(f"{path!r} holds no file; build, unpack, or name another path")
+        raise UnreadableInput(f"{path!r} has no file; build it, unpack it, or name another path")
 
 
 def _is_image(path: str) -> bool:

@@ -78,7 +78,7 @@ def _walk(
         place = f"{os.path.basename(path) if len(seen) == 1 else 'a file included'}:{number}"
         if included is not None:
             if len(seen) > _DEPTH:
-                raise UsageError(f"{place}: over {_DEPTH} files are included; give one alone")
+                raise UsageError(f"{place}: over {_DEPTH} files are included; give a single file")
             beside = _beside(path, (included[1] or included[2]).strip().strip("'\""), place)
             yield from _walk(beside, _included(beside, place, budget), environment, budget, seen)
         elif not line.startswith("-"):

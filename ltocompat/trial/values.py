@@ -125,7 +125,7 @@ _FAILED = ("refused", "crashed", "timed out")
 
 
 class Step(enum.StrEnum):
-    """The last call of nvJitLink that a link made."""
+    """The last call to nvJitLink in a link."""
 
     CREATE = "create"
     ADD = "add"
@@ -148,7 +148,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
     Attributes:
         PLACE: the attribute with the place of the failure.
         outcome: the outcome.
-        step: the last call; after a failure, the call that failed.
+        step: the last call to the library; if a call failed, that call.
         code: the result of that call (0 is success); None after a crash.
         code_name: the code's name in that version; None if our table has none.
         log: the library's logs and output, truncated to ``TrialLimits.log_bytes``.
@@ -221,16 +221,15 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
 
     Attributes:
         outcome: the outcome.
-        step: the last call; after a failure, the call that failed.
+        step: the last call to the library; if a call failed, that call.
         input_name: the input that was refused, if adding it failed.
-        unresolved: symbols that no input defines, as the log names them; the log may name only the
-            first.
+        unresolved: the undefined symbols listed in the log; the log may list only the first of
+            them.
         seconds: time in the library.
-        output_size: bytes of the output, None without one.
+        output_size: size of the output in bytes; None if there is no output.
         kernels_in_output: number of kernels in the output; None if no output can be read.
-        lost: kernels of the inputs that are missing from the output.
-        registers: the largest number of registers per thread among the kernels; None without a
-            kernel.
+        lost: kernels that are in the inputs, but not in the output.
+        registers: the most registers per thread that any kernel uses; None if there is no kernel.
         release: version of the library that answered.
     """
 

@@ -50,7 +50,7 @@ class Baseline(Struct, frozen=True):
         )
 
     def extents(self, fingerprint: str) -> Extents:
-        """The known extents of a finding, GPU by GPU, in all artifacts."""
+        """The known extents of a finding in all artifacts, by GPU."""
         known: dict[str, FindingExtent] = {}
         for extents in self.findings.get(fingerprint, ()):
             for gpu, extent in extents.items():

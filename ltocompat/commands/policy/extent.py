@@ -32,7 +32,7 @@ class ExtentPart(Struct, frozen=True, order=True):
         verdict: their verdict.
         modules: number of modules: 0 for an artifact as a whole, None for any number.
         asked: the version or name that the modules require: ``driver 525.60.13``, ``sm_90``. Empty
-            for none, ``*`` for any.
+            if the modules require nothing; ``*`` matches any requirement.
     """
 
     verdict: Verdict

@@ -27,11 +27,11 @@ class Standing(enum.StrEnum):
 
     Attributes:
         COUNTS: the finding fails the audit.
-        UNDECIDED: a fact is missing to decide this, so the audit can't pass.
+        UNDECIDED: a fact about the finding is missing, so that the audit can't pass.
         PASSES: the verdict of the finding is better than the verdicts that fail the audit.
         KNOWN: the baseline lists the finding.
-        IGNORED: an exception with an end date covers it.
-        ALLOWED: an exception without an end date covers it.
+        IGNORED: an exception with an end date covers the finding.
+        ALLOWED: an exception without an end date covers the finding.
     """
 
     COUNTS = "counts"
@@ -53,7 +53,7 @@ class Assessed(Struct, frozen=True):
         standing: whether the finding counts.
         fingerprint: the key of the finding.
         exception: the exception that covers the finding, else None.
-        limits: the reasons why other exceptions do not cover the finding, one clause each.
+        limits: for each exception that does not cover the finding, the reason, as one clause.
     """
 
     standing: Standing
@@ -67,11 +67,12 @@ class Audited(Struct, frozen=True):
 
     Attributes:
         checked: the result as ``check`` gives it.
-        result: the same result with new levels. A finding that counts is an error. Any other
-            finding is a note, and its ``forgiven`` gives the reason. The verdict stays.
+        result: the same result, with levels by the policy. A finding that counts is an error. Any
+            other finding is a note, and its ``forgiven`` gives the reason. The verdict stays.
         assessed: the assessment of each finding, in the same order.
-        failed: True if a finding counts (fails the audit).
-        undecided: True if no finding counts, but the audit can't pass because a fact is missing.
+        failed: True if a finding fails the audit (its standing is ``COUNTS``).
+        undecided: True if no finding fails the audit, but the audit can't pass because a fact is
+            missing.
     """
 
     checked: Result
@@ -82,7 +83,7 @@ class Audited(Struct, frozen=True):
 
     @property
     def counted(self) -> Verdict:
-        """The verdict for combining results: ``fail`` if a finding counts."""
+        """The verdict for combining results: ``fail`` if a finding fails the audit."""
         if self.failed:
             return Verdict.FAIL
         if self.undecided:

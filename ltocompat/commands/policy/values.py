@@ -28,12 +28,12 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
 
     @property
     def by_kernel(self) -> bool:
-        """Return whether it is limited to some kernels."""
+        """Return whether the exception is limited to some kernels."""
         return self.kernel != ANY
 
     @property
     def extent(self) -> FindingExtent:
-        """The largest extent that it allows."""
+        """The largest extent that the exception allows."""
         return tuple(ExtentPart(self.verdict, self.modules, asked) for asked in self.asks)
 
     @property
@@ -50,7 +50,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         return f"{until} ({self.reason})"
 
     def concerns(self, result: Result, finding: Finding) -> bool:
-        """Return whether it matches a finding; kernels and extent are not compared."""
+        """Return whether the exception matches a finding; kernels and extent are not compared."""
         if finding.rule != self.rule or not fnmatchcase(result.target.name, self.target):
             return False
         if self.gpus is not None and gpu_key(result.gpu) not in self.gpus:
@@ -64,7 +64,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         return any(fnmatchcase(name, self.path) for name in (*names, key.place))
 
     def beyond_kernels(self, finding: Finding) -> str:
-        """Return the kernels of a finding that it doesn't cover, as a clause; empty for none."""
+        """Return a clause with the kernels that the exception doesn't cover; empty for none."""
         if not self.by_kernel:
             return ""
         others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
@@ -100,10 +100,11 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
     """The policy of a project for its releases.
 
     Attributes:
-        targets: where its releases run; if empty, only rules for every target apply.
+        targets: the targets on which releases run; if empty, only the rules that need no target
+            apply.
         prefix: the prefix of the policy's tables in its file: ``tool.ltocompat.``.
         trial_auto: True if installed nvJitLinks are tried for unknown verdicts.
-        here: the machine on which modules are loaded; None if its driver is not used.
+        here: the machine on which modules are loaded; None if no modules are loaded.
         exceptions: the exceptions, with or without an end date.
     """
 
@@ -115,7 +116,7 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
 
     @property
     def names_gpus(self) -> bool:
-        """Return whether it names targets, GPUs or architectures."""
+        """Return whether the policy names targets, GPUs or architectures."""
         return bool(self.targets or self.require_gpus or self.require_archs)
 
     @property
@@ -124,7 +125,7 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
         return bool(self.source or self.options)
 
     def origin(self, key: str) -> str:
-        """Return the option that sets a value, ``--require-archs``, or the key and its file."""
+        """Return the source of a value: an option (``--require-archs``), or a key and its file."""
         return f"--{key}" if key in self.options else f"{key} in {self.source}"
 
     @property

@@ -106,7 +106,7 @@ class Dataset:
         manifest = _manifest(self.folder)
         if manifest is None:
             raise UnreadableInput(
-                f"{folder!r} holds no survey; write one with: ltocompat survey SOURCE -o {folder}"
+                f"{folder!r} has no survey; write it with: ltocompat survey SOURCE -o {folder}"
             )
         self.manifest = manifest
 
@@ -373,7 +373,7 @@ def _continued(folder: Folder, question: Question, *, append: bool) -> Manifest:
             if name != "started" and getattr(last, name) != getattr(question, name)
         ]
         raise UsageError(
-            f"{folder.address!r} holds a survey with other {' and '.join(differs)}; add new rows "
+            f"{folder.address!r} has a survey with different {' and '.join(differs)}; add new rows "
             "to it with --append, or name another folder"
         )
     return structs.replace(known, runs=(*known.runs, question), finished=None)

@@ -68,7 +68,7 @@ class RunOptions(Struct, frozen=True):
             535 to 615, each with the GPUs of its time.
         choice: the files of an index.
         match: Only the projects of an index whose names match: nvidia-*.
-        shard: Survey one part of the projects: 1/8 is the first of eight.
+        shard: Survey one part of the projects: 1/8 is the first of eight parts.
         limit_bytes: Skip larger packages: 500MB, 2GB (default: 8GB).
         jobs: Number of worker processes (default: one per core).
         scheduler: Run on this Dask cluster: tls://HOST:8786.

@@ -195,7 +195,7 @@ class Plain(Struct):
         """Return the next ``size`` bytes as a separate file."""
         left = self._view.size - self.position
         if size > left:
-            raise Malformed(f"its header says {size} bytes, but only {left} are there")
+            raise Malformed(f"its header says {size} bytes, but only {left} bytes follow")
         self.position += size
         return self._view.sub(self.position - size, size)
 

@@ -135,7 +135,7 @@ def _zstd(source: Input, budget: Budget) -> Iterator[bytes]:
         if ZSTD_SKIPPABLE.match(head):
             size, broken = 8 + int.from_bytes(head[4:], "little"), None
             if size > source.left:
-                raise Malformed(f"a Zstandard frame of {size} bytes for other data is truncated")
+                raise Malformed(f"a skippable Zstandard frame of {size} bytes is truncated")
         elif head.startswith(ZSTD_MAGIC):
             size, broken = _zstd_size(source, budget)
             yield from _zstd_frame(source, size, budget)

@@ -64,10 +64,11 @@ class Policy(Record):
         max_bytes: The largest file that may be released; null allows any size.
         max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null
             allows any size.
-        coverage: The minimum number of kernels for each GPU, in percent. The GPU with the most
-            kernels is 100 %. Null for no minimum.
+        coverage: The minimum number of kernels for each GPU, in percent. The number of kernels for
+            the best-covered GPU is 100 %. Null for no minimum.
         allow_empty: True if the audit passes although there is no device code, or no file at all.
-        trial_load: True if this machine was one more target, and its driver loaded the modules.
+        trial_load: True if this machine was an additional target, and its driver loaded the
+            modules.
         variants: Patterns of file names; the package loads only one of these files.
         provided_by: For each dependency, patterns of the libraries that it installs.
     """
@@ -85,10 +86,10 @@ class Finding(verdict.Finding):
     """A finding, and its effect on the audit.
 
     Attributes:
-        standing: counts: the finding fails the audit. undecided: a fact is missing to decide this.
-            passes: its verdict is better than fail-on. known: the baseline lists it. ignored: an
-            exception with an end date covers it. allowed: an exception without an end date covers
-            it.
+        standing: counts: the finding fails the audit. undecided: a fact about the finding is
+            missing. passes: the finding's verdict is better than fail-on. known: the baseline lists
+            the finding. ignored: an exception with an end date covers the finding. allowed: an
+            exception without an end date covers the finding.
         fingerprint: The key of the finding; it is the same in every build.
     """
 

@@ -45,7 +45,7 @@ class Document(Record, tag_field="schema", kw_only=True):
     """A whole answer; its tag is its schema's name.
 
     Attributes:
-        facts: The newest entries of the compatibility tables; null in an error.
+        facts: The newest entries of the compatibility tables; null if there are only errors.
     """
 
     facts: TablesEnd | None = None
@@ -176,7 +176,7 @@ class Skipped(Record):
     """A place that was not read.
 
     Attributes:
-        limit: Name of the limit that was reached; null if none was.
+        limit: Name of the limit that was reached; null if no limit was reached.
     """
 
 

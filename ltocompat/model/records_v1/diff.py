@@ -58,8 +58,8 @@ class Change(Record):
     Attributes:
         subject: The file; empty for the whole release.
         about: The kind of image, the GPUs, or the required package.
-        old: The values that only the old release has, or its value before the change; numbers are
-            bytes.
+        old: The values that only the old release has, or the value before the change; numbers are
+            sizes in bytes.
         count: Number of values that differ. If the names of kernels exceed 64 MiB, old and new
             don't list all of them.
     """

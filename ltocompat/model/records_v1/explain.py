@@ -33,9 +33,9 @@ class Rule(Record):
         matched: The part of the given text that is a message of the rule; null if the ID of the
             rule was given.
         score: The fraction of the given text that matches the rule, from 0 to 1.
-        line: The line of the given text on which the message begins, unchanged.
-        cause: The cause. Null if the ID of the rule was given, or if the rule before this one has
-            the same message.
+        line: The line of the given text where the message begins, copied exactly.
+        cause: The cause. Null if the ID of the rule was given, or if the previous rule has the same
+            message.
         fix: The fix for that cause.
         check: A command that shows the cause.
         values: Names and versions in the given text, and facts about them. For a CUDA release in

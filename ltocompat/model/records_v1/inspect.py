@@ -66,8 +66,8 @@ class Image(Record):
     """One piece of device code; null means that a fact is absent or not known.
 
     Attributes:
-        stored_size: Bytes in the file, without padding; null if nothing records the end.
-        size: Bytes after decoding.
+        stored_size: Size in the file in bytes, without padding; null if no length is recorded.
+        size: Size in bytes after decoding.
         kernels: Names of kernels; null if not requested or not readable.
         entry_arch: The architecture of the fatbin entry, if it differs from the architecture of the
             SASS; else null.
@@ -89,12 +89,12 @@ class Image(Record):
 
 @published(image.Module)
 class Module(Record):
-    """A set of images; for a GPU, a driver or a linker picks one of them.
+    """A set of images. For a GPU, a driver or a linker picks one image of the set.
 
     Attributes:
         registered: True if the CUDA runtime loads the module; null if unknown.
-        guarded: True if one image does less than another: it has no kernels, or only kernels that
-            return at once.
+        guarded: True if some images have kernels that do work, but other images have none, or only
+            kernels that return at once.
         uneven: True if the images may have different kernels.
     """
 
@@ -132,7 +132,8 @@ class Artifact(Record):
     """A file that contains device code or that the user named.
 
     Attributes:
-        host: Needs of the file itself as a library, program or object; null if there are none.
+        host: The needs of the file itself as a library, program or object; null if the file has no
+            needs.
         members: Needs of host files inside an archive or package.
         size: Size in bytes of the file; null if reading stopped early.
         complete: True if the file was read to its end.

@@ -52,7 +52,7 @@ class Result(Record):
     Attributes:
         nvjitlink: The nvJitLink; null if nvlink linked.
         place: The image that was linked alone; null if all inputs were linked together.
-        registers: The largest number of registers per thread among the kernels of the output.
+        registers: The most registers per thread that any kernel of the output uses.
         sandbox: The mechanisms that confined the linker's process: Landlock, seccomp.
     """
 
@@ -92,7 +92,7 @@ class OptionValue(Record):
 
 
 class Disagreement(Record):
-    """A compile option in which LTO-IR images differ."""
+    """A compile option whose value differs between LTO-IR images."""
 
     option: str
     values: tuple[OptionValue, ...]

@@ -46,7 +46,7 @@ class Copy(Record):
 
 
 class Summary(Record):
-    """Counts, and bytes that had to be downloaded."""
+    """Counts of linkers, and the number of bytes that had to be downloaded."""
 
     linkers: Count
     skipped: Count

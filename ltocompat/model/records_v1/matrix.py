@@ -47,8 +47,8 @@ class Matrix(Document, tag="ltocompat/matrix/v1"):
 
     Attributes:
         results: The results, as in ltocompat/check/v1.
-        targets: The given deploy targets. If none was given: one generated target for each driver
-            branch and each nvJitLink.
+        targets: The given deploy targets. If no target was given: one generated target for each
+            driver branch and each nvJitLink.
     """
 
     results: tuple[Result, ...]

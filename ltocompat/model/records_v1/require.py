@@ -45,7 +45,7 @@ class RouteFloor(Record):
     Attributes:
         driver: The minimum driver; null if no known driver works.
         last_driver: The newest driver branch that works, such as R580.
-        nvjitlink: The minimum nvJitLink; null if none is needed or known.
+        nvjitlink: The minimum nvJitLink; null if no nvJitLink is needed, or no minimum is known.
         last_nvjitlink: The newest nvJitLink that works.
         verdict: The verdict that check gives with these versions.
         set_by: The rules that refuse the next older version. If no version works, the rules that
@@ -63,14 +63,14 @@ class Service(Record):
     """The code and the minimum versions for one GPU architecture.
 
     Attributes:
-        name: The GPU generation; next is the generation after all known ones.
+        name: The GPU generation; next is the generation after all known generations.
         driver: The minimum driver for all routes.
         beyond: True if no known driver is new enough.
-        nvjitlink: The minimum nvJitLink, used with that driver.
+        nvjitlink: The minimum nvJitLink, together with the minimum driver.
         routes: The minimum versions by route. driver and nvjitlink are enough for every route for
             which a version works.
-        hardly: True if far fewer modules have code for this architecture than for another one
-            (IMG-04).
+        hardly: True if far fewer modules have code for this architecture than for another
+            architecture (IMG-04).
         last_driver: The newest driver branch that works, such as R580.
         last_nvjitlink: The newest nvJitLink that works.
         or_older: True if this is the oldest driver in the tables; an older driver may work.
@@ -93,8 +93,8 @@ class Line(Record):
     """A line to paste.
 
     Attributes:
-        met: True if the package's metadata already have this requirement or a tighter one. In that
-            case, text is the line in the metadata.
+        met: True if the package's metadata already have this requirement or a tighter requirement.
+            If so, text is the line in the metadata.
     """
 
     met: bool = False
@@ -105,7 +105,7 @@ class Variant(Record):
     """Requirements of one variant and of the files that belong to no variant.
 
     Attributes:
-        name: Its file or folder in the artifact.
+        name: File or folder of the variant in the artifact.
         nvjitlink: The minimum nvJitLink; null if nothing is linked.
     """
 
@@ -122,7 +122,7 @@ class Artifact(Record):
             PTX or no known minimum.
         ptx_beyond: True if some PTX is newer than every known driver.
         skipped: Places that could not be read; their requirements are missing.
-        variants: The variants; when it runs, the artifact loads one of them. driver_sass and
+        variants: The variants; at run time, the artifact loads one variant. driver_sass and
             driver_ptx are for the variant with the lowest minimum.
         driver_or_older: sass, ptx or both, if driver_sass or driver_ptx is the oldest driver in the
             tables; an older driver may work.

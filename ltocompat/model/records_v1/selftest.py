@@ -21,7 +21,8 @@ class Step(Record):
     """One step and its result.
 
     Attributes:
-        way: The way to link: PTX, LTO or LTO to PTX; null if the step is the same for all of them.
+        way: The way to link: PTX, LTO or LTO to PTX; null if the step is the same for all three
+            ways.
         target: Architecture; null if the step doesn't depend on it.
         gpu: Index of the GPU; null if none is used.
         detail: The result of the step, or the reason why it failed.

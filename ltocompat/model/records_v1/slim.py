@@ -56,14 +56,15 @@ class Artifact(Record):
     Attributes:
         output: The new file, package or folder; with --in-place, the folder with the original
             files, if any.
-        size: Bytes before the change.
-        zero_size: Bytes that are now zero; in a compressed wheel or layer they take no space.
+        size: Size in bytes before the change.
+        zero_size: Number of bytes that are now zero; a compressed wheel or layer needs no space for
+            them.
         stored_size: Size in bytes of all device code before the change.
         files: Number of files that were changed.
         images: Number of unchanged images in changed regions; their SHA-256 was compared.
         verdicts: Verdicts on the GPUs that were kept.
-        zstd: Number of these images that were compressed with Zstandard before.
-        more_zstd: Number of these images that slim compressed with Zstandard.
+        zstd: Number of kept images that were compressed with Zstandard before.
+        more_zstd: Number of kept images that slim compressed with Zstandard.
         zstd_driver: The minimum driver that reads Zstandard (FB-01).
         void: Signatures that were left out of a wheel.
         in_place: True if files of a folder were replaced.

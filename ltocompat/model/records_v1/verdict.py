@@ -49,8 +49,8 @@ class Target(Record):
     """A deploy target: where the device code will run.
 
     Attributes:
-        nodes: Names of the machines that this target stands for, if a file of nodes gave it; else
-            empty.
+        nodes: Names of the machines that this target stands for, if the target is from a file of
+            nodes; else empty.
     """
 
     sources: dict[str, str]
@@ -64,12 +64,12 @@ class Coverage(Record):
     """Numbers of modules with and without code for the GPU.
 
     Attributes:
-        sass: Number of modules that serve the GPU with SASS.
-        ptx: Number of modules that serve the GPU with PTX.
+        sass: Number of modules whose SASS runs on the GPU.
+        ptx: Number of modules whose PTX the driver compiles for the GPU.
         link: Number of modules that are linked for the GPU.
         kernels: Number of kernels with code for this GPU, out of best_kernels.
-        best_kernels: Number of kernels with code for the GPU that has the most; 0 if this GPU has
-            code for all of them.
+        best_kernels: Number of kernels with code for the best-covered GPU; 0 if all these kernels
+            have code for this GPU, too.
     """
 
     modules: Count
@@ -112,7 +112,7 @@ class Finding(Record):
         module_count: Number of affected modules; 0 if the finding is about the target.
         example: Place of the first affected module: libx.a::m.o@0x1f40.3
         kernels: The first kernels of the affected modules, mangled; empty if they were not read.
-        kernel_count: Number of kernels in those modules; 0 if they were not read.
+        kernel_count: Number of kernels in the affected modules; 0 if kernels were not read.
         kernel_modules: Number of affected modules whose kernels were read.
         origins: In a container image: the origins of the files with the affected modules.
     """
@@ -135,13 +135,13 @@ class Finding(Record):
 
 @published(verdicts.VariantVerdict)
 class Variant(Record):
-    """The verdict on one variant; when it runs, the artifact loads one of its variants.
+    """The verdict on one of several variants; at run time, the artifact loads one variant.
 
     Attributes:
         name: File or folder of the variant in the artifact.
         version: The version that distinguishes the variant: 11.8, 13.
         rules: Rules that make the verdict worse than jit.
-        serves: True if the variant has code for the GPU, or if none of the variants has.
+        serves: True if the variant has code for the GPU, or if no variant has code for this GPU.
         decides: True if this variant fits best; the artifact then has its verdict.
     """
 
@@ -155,12 +155,13 @@ class Result(Record):
         gpu: Name of the GPU; null if the target names none.
         route: How the modules get onto the GPU: load or link; null if each module has only one
             route.
-        not_judged: Routes that were not checked, since the target names no driver or no linker.
-            The word symbols means that names in LTO-IR were not checked; only a trial link can.
+        not_judged: Routes that were not checked, since the target names no driver or no linker. The
+            word symbols means that names in LTO-IR were not checked; only a trial link can check
+            them.
         why: The reasoning, one sentence per entry.
         distribution: The package of the artifact, such as cupy-cuda12x 14.2.0; null if unknown.
-        variants: The variants in the artifact, oldest first. The variant with decides sets the
-            verdict.
+        variants: The variants in the artifact, oldest first. The variant whose decides is true sets
+            the verdict.
     """
 
     target: Annotated[str, From("target.name")]

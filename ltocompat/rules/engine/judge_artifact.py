@@ -337,7 +337,7 @@ class JudgedVariant(Struct, frozen=True):
 
     Attributes:
         variant: the variant.
-        result: the verdict on it together with the files that belong to no variant.
+        result: the verdict on the variant, together with the files that belong to no variant.
         alone: the verdict on the variant by itself.
     """
 

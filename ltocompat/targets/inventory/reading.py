@@ -126,7 +126,7 @@ def _agree(found: Sequence[Sequence[Node]]) -> None:
     every = (node.keys.get("driver") for nodes in found for node in nodes)
     named = dict.fromkeys(filter(None, every))
     if len(found) > 1 and len(named) > 1:
-        raise UsageError(f"has outputs that name drivers {' and '.join(named)}; keep one of them")
+        raise UsageError(f"has outputs with the drivers {' and '.join(named)}; keep one of them")
 
 
 def _targets(

@@ -282,7 +282,7 @@ def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
     found = [path for path in paths if pattern.fullmatch(os.path.basename(path))]
     if len(found) != 1:
         raise LtocompatError(
-            f"{what} holds {len(found)} files like {pattern.pattern}, not 1; report it to its "
+            f"{what} has {len(found)} files like {pattern.pattern}, not 1; report it to its "
             "package index"
         )
     return found[0]

@@ -217,7 +217,7 @@ def _compat_reasons(
     Args:
         paths: where it lies.
         says: its version; else its CUDA release.
-        kernel: the driver in the kernel.
+        kernel: the kernel driver.
     """
     cuda = branch_cuda(kernel.version.branch) if kernel else None  # of a Jetson's nobody knows
     beneath = kernel.version if kernel and isinstance(says, DriverVersion) else cuda

@@ -21,9 +21,9 @@ class _Column(Struct, frozen=True):
     Attributes:
         arch: ``sm_90``, or ``next`` for the one after all that are known.
         name: the generation; empty if it isn't known.
-        sass: number of modules by SASS.
-        ptx: number of modules that serve it with PTX.
-        link: number of modules that are linked for it.
+        sass: number of modules whose SASS runs on this architecture.
+        ptx: number of modules whose PTX the driver compiles for this architecture.
+        link: number of modules that are linked for this architecture.
         driver: the least one there; empty if nothing serves or no floor is known.
     """
 
