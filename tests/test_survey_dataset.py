@@ -180,7 +180,7 @@ def test_a_rerun_where_failures_last_does_nothing_and_exits_with_0(tmp_path: Pat
 def test_another_question_needs_append_which_adds_what_is_new(tmp_path: Path) -> None:
     packages(tmp_path / "packages")
     survey(tmp_path / "packages", tmp_path / "out", *TARGETS)
-    with pytest.raises(UsageError, match=r"with other targets; .* --append"):
+    with pytest.raises(UsageError, match=r"with different targets; .* --append"):
         survey(tmp_path / "packages", tmp_path / "out")
     (tmp_path / "packages" / "broken-1.0-py3-none-any.whl").rename(tmp_path / "gone.whl")
     from packages_made import CUBIN_13_5, wheel
