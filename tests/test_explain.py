@@ -86,6 +86,8 @@ Collecting environment information...
 """
 # Rows of the table of messages that none of the collected messages shows.
 EXAMPLES = {
+    "image-of-a-pytorch-for-a-newer-driver": "CUDA error: device kernel image is invalid\n"
+    "driver 535.183.01, torch 2.9+cu130",
     "driver-not-passed-in": "$ singularity run solver.sif\nCUDA driver version is insufficient for "
     "CUDA runtime version",
     "no-driver-for-gpu": "GTX 560 Ti: CUDA driver version is insufficient for CUDA runtime version",
@@ -761,6 +763,7 @@ SPELLINGS = {
     ("driver", "535.104.05"): [
         "| NVIDIA-SMI 535.104.05   Driver Version: 535.104.05   CUDA Version: 12.2     |",
         "Nvidia driver version: 535.104.05",  # collect_env
+        *("nvidia-smi: 535.104.05", "nvidia-smi says 535.104.05"),
         "- **NVIDIA Driver:** 535.104.05",
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19",
         "driver 535.104.05, drivers 535.104.05, DRIVER_VERSION=535.104.05",
@@ -820,7 +823,7 @@ SPELLINGS = {
         *("CUDA v12.2", "CUDA-12.2", "cuda_12.2"),
     ],
     ("torch", "12.1"): [
-        "torch 2.1.0+cu121",
+        *("torch 2.1.0+cu121", "torch 2.1+cu121"),
         "torch-2.1.0+cu121",
         "CUDA used to build PyTorch: 12.1",
         "Torch 2.1.0+cu121",
@@ -1558,6 +1561,13 @@ def test_the_nvjitlink_and_the_gpus_of_a_text_decide_which_file_is_at_fault(
 def test_what_nvjitlink_says_of_its_options_has_a_next_step(text: str, says: str) -> None:
     with pytest.raises(Missing, match=says):
         explain(text)
+
+
+def test_an_old_driver_is_updated_to_the_major_of_pytorch() -> None:
+    text = "CUDA error: device kernel image is invalid (driver {}, torch 2.9+cu130)"
+    assert "to R580 or newer" in (explain(text.format("535.183.01"))[0].fix or "")
+    cause = explain(text.format("580.95.05"))[0].cause or ""
+    assert cause.startswith("Driver 580.95.05 can't read")
 
 
 @every(

@@ -29,19 +29,6 @@ from ltocompat.rules.tried import untried
 _LONGEST = 200_000
 _LONGEST_QUOTE = 160  # characters of a text that no rule knows
 _MOST_CAUSES = 3
-# A value that decides whether a file is at fault: how to add it, rules that need it, its names.
-_ASKED = (
-    (
-        "the GPU, which the text doesn't name: 'error 209 on A100'",
-        ("SASS", "PTX"),
-        {"sm", "gpu_sm", "gpu_sms"},
-    ),
-    (
-        "the nvJitLink, which the text doesn't name: 'with nvJitLink 12.4'",
-        ("LTO", "NJL"),
-        {"has", "linker_reads_cuda", "symbol", "nvjitlink"},
-    ),
-)
 
 
 @public(ExplainOptions, "text", "*places", without=("every",))
@@ -256,12 +243,8 @@ def _with_files(
     yield from (fault for fault in found if isinstance(fault, Failure))
     faults = tuple(AtFault(*fault) for fault in found if not isinstance(fault, Failure))
     if not faults:
-        asked = (
-            words
-            for words, ids, names in _ASKED
-            if first.id.startswith(ids) and not names & {*first.values}
-        )
-        add = next((f"; add {words}" for words in asked), "")
+        needs = values_known()["needs_of_files"].get(first.id.partition("-")[0], {})
+        add = "" if {*first.values} & {*needs.get("any", first.values)} else needs.get("add", "")
         yield Note(f"none of these files has the problem of {first.id}{add}")
     yield replace(first, at_fault=faults)
     yield from others
