@@ -163,9 +163,9 @@ MISTAKES = (
         "a verdict that fails does not end in 1",
         "formats",
         "report/exit_status.py",
-        "        self._worst = worst((self._worst, record.counted))\n        beside_ok",
+        "        self._worst = worst((self._worst, record.counted))\n        self._modules",
         "        self._worst = worst((self._worst, min(record.counted, Verdict.UNKNOWN)))\n"
-        "        beside_ok",
+        "        self._modules",
     ),
     bug(
         "a baseline forgets how many modules fail",
