@@ -163,7 +163,7 @@ def test_an_error_is_the_only_json_document_when_nothing_was_written(
         ),
         (
             ["--by", "arch", "--hash"],
-            "--by groups a summary, but --images and --hash show none",
+            "--by groups a summary, but --images and --hash show no summary",
         ),
         (["--kind", "x"], "'x' is not a kind of image; give one of: ltoir, ptx, sass"),
     ],

@@ -45,7 +45,7 @@ def test_needs_are_of_one_file(tmp_path: Path) -> None:
     shutil.copy(FATBIN, tmp_path / "a.fatbin")
     assert ltocompat.needs(tmp_path).modules == 1
     shutil.copy(FATBIN, tmp_path / "b.fatbin")
-    with pytest.raises(UsageError, match="holds 2 files"):
+    with pytest.raises(UsageError, match="has 2 files"):
         ltocompat.needs(tmp_path)
 
 
@@ -53,7 +53,7 @@ def test_needs_are_what_require_says() -> None:
     (required,) = ltocompat.require(OLD)
     assert ltocompat.needs(OLD) == required
     assert str(required.nvjitlink and required.nvjitlink.at_least) == "12.4"
-    with pytest.raises(UsageError, match=r"holds \d+ files"):
+    with pytest.raises(UsageError, match=r"has \d+ files"):
         ltocompat.needs(FOLDER / "ptx")
 
 

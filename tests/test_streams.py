@@ -127,5 +127,5 @@ def test_a_current_folder_that_is_gone_is_told_in_one_sentence(
     else:
         assert done.returncode == 3
         assert done.stderr == (
-            "ltocompat: the current folder was deleted; change to one that exists\n"
+            "ltocompat: the current folder was deleted; change to an existing folder\n"
         )

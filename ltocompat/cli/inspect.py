@@ -60,7 +60,9 @@ def inspect(
     """
     by, listed = rows.by, rows.images or options.hashes
     if by is not None and listed:
-        raise UsageError("--by groups a summary, but --images and --hash show none; use only one")
+        raise UsageError(
+            "--by groups a summary, but --images and --hash show no summary; leave out --by"
+        )
     if options.keep_gpus and not rows.weigh:
         raise UsageError("--keep-gpu makes --weigh show what slim would save; add --weigh")
     where = choice.filter()

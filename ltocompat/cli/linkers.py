@@ -31,9 +31,9 @@ def install(*, options: InstallOptions, form: Format = ()) -> int:
 
     For example: ltocompat linkers install nvjitlink=13.4 nvlink=13.5
 
-    Your own pip or uv downloads them, with your index, mirror and proxy. Each file is checked
-    against its SHA-256 sum. nvlink is available from 13.0 on: NVIDIA's packages for CUDA 12 have no
-    nvlink.
+    Your own pip or uv downloads the linkers, with your index, mirror and proxy. Each file is
+    checked against its SHA-256 sum. nvlink is available from 13.0 on: NVIDIA's packages for CUDA 12
+    have no nvlink.
     """
     from ltocompat.commands import linkers as command
     from ltocompat.report.verbs.linkers import CHANGES

@@ -89,7 +89,7 @@ class GateOptions(Sandbox, frozen=True):
         trial_seconds: CPU time for all trials together; one trial gets at most a quarter of it.
         strict: Like --fail-on undocumented; also exit with 3 if a route (load or link) was not
             checked.
-        fail_on: Exit with 1 at this verdict or a worse one (default: the policy's, else fail).
+        fail_on: Exit with 1 at this verdict or a worse verdict (default: the policy's, else fail).
     """
 
     trial_seconds: Annotated[

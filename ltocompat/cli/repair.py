@@ -16,7 +16,7 @@ def repair(*, options: RepairOptions, form: Format = ()) -> int:
     For example: ltocompat repair dist/*.whl --dry-run
 
     patchelf changes the RUNPATHs. repair makes a change only if the change fixes a finding and
-    causes no new one. Exit code 1: a finding could not be fixed.
+    causes no new finding. Exit code 1: a finding could not be fixed.
     """
     from ltocompat.commands import repair as command
     from ltocompat.report.verbs.repair import REPORT

@@ -39,7 +39,7 @@ def _group() -> None:
 
 @verb
 def run(*, options: RunOptions, choice: Choice) -> int:
-    """Survey packages into a dataset; skip packages that it already has.
+    """Survey packages into a dataset; skip packages already in it.
 
     For example: ltocompat survey run wheels/ -o survey/
 

@@ -87,8 +87,9 @@ def audit(
         targets: where releases run, instead of the policy's targets.
         require_archs: architectures for which every artifact must have code, instead of the
             policy's: lists as ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them.
-        max_bytes: the largest file that may be released, instead of the policy's limit.
-        max_member_bytes: the largest unpacked file inside a wheel, instead of the policy's limit.
+        max_bytes: the size of the largest file that may be released, instead of the policy's limit.
+        max_member_bytes: the largest size of an unpacked file inside a wheel, instead of the
+            policy's limit.
         baseline: known findings, which do not fail the audit.
         beside: packages that will be installed together with the packages at the paths.
         install_linkers: install missing nvJitLinks that a trial needs.

@@ -51,19 +51,20 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
         targets: one or several targets, as values or as texts that ``--deploy-target`` accepts.
             Without targets: this machine.
         python: the interpreter whose environment is checked; None: the active environment's
-            interpreter, else the running interpreter. On every target, its packages are checked
-            with the libraries that they install.
+            interpreter, else the running interpreter. On every target, the environment's packages
+            are checked with the libraries that they install.
         route: the route to check for modules with two routes: ``load`` or ``link``. None checks
             both.
         together: check the contents of all paths as one link.
         beside: packages that will be installed together with the packages at the paths.
-        trial_link: try the nvJitLinks of the targets. ``auto`` tries only installed ones, and only
-            for unknown verdicts.
+        trial_link: try the nvJitLinks of the targets. ``auto`` tries only installed nvJitLinks, and
+            only for unknown verdicts.
         trial_load: load the modules on this machine's GPUs, if this machine is a target.
         install_linkers: install the missing linkers.
         cache: use cached answers of trial links, and cache new ones.
-        floors: also find the minimum versions that a package needs, and compare its metadata with
-            them. False checks only the code, which takes a tenth of the time.
+        floors: also find the minimum versions that a package needs, and compare the package's
+            metadata with these versions. False checks only the code, which takes a tenth of the
+            time.
         limits: bounds for reading one file.
         progress: called while files are read.
         on_error: called with the error of each path that fails; the call goes on with the next

@@ -35,7 +35,8 @@ class Surroundings(Struct, frozen=True):
         environment: the facts.
         target: the deploy target for this machine.
         problems: the problems of the machine, the worst first.
-        sandbox: the mechanisms of this machine that confine trials; None for another machine.
+        sandbox: the mechanisms of this machine that confine trials; None if the facts are from
+            another machine.
     """
 
     environment: Environment

@@ -45,7 +45,7 @@ def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
 
     Cubins and PTX are written decoded. LTO-IR is written raw if it can be read; otherwise, it is
     written as a fatbin with one entry. Each file is named after the place of its image. No file is
-    overwritten, and none is written outside the folder.
+    overwritten, and no file is written outside the folder.
 
     Raises:
         UnreadableInput: a path can't be opened.

@@ -78,7 +78,7 @@ def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Produc
         bytes name a producer.
 
     Raises:
-        UnreadableInput: a part of it can't be read.
+        UnreadableInput: a part of the source can't be read.
     """
     found: dict[Producer, None] = {}
     for record in inspect(source, limits=limits):

@@ -80,7 +80,7 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         arch: the target, e.g. ``sm_90``. Default with ``each``: the architecture of each image.
         linkers: versions or paths: ``nvjitlink=12.4``, ``nvlink=13.5.37``. Default: the newest
             installed nvJitLink.
-        each: link every image by itself instead of all together.
+        each: link every image separately, not all images together.
         add_only: with ``each``: add each image to the linker without linking. This is fast and
             shows whether the linker accepts the image's LTO-IR version. nvlink has no such step.
         output: write the linked cubin to this file, with LTO where possible. Only one linker is

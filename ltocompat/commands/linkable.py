@@ -50,7 +50,8 @@ def linkable(
     Args:
         fragments: all inputs of the link, as bytes, open files or paths: LTO-IR, PTX, relocatable
             cubins, fatbins, objects and archives.
-        linker: the release of nvJitLink: ``12.4``, ``12.4.127``, or a set of them (``>=12.4,<13``).
+        linker: the release of nvJitLink: ``12.4``, ``12.4.127``, or a set of releases
+            (``>=12.4,<13``).
         arch: the target of the link: ``sm_90``, ``sm_90a``, or a GPU by name.
         driver: the driver that loads the result: ``570.124.06``. None: the load is not checked.
         limits: bounds for reading one fragment.

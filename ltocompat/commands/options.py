@@ -430,7 +430,7 @@ class WeighOptions(ReadOptions, frozen=True):
     """Options of ``weigh``; the command line has it as ``inspect --weigh``.
 
     Attributes:
-        kernels: Count the kernels; with --images, list their names; with --weigh, rank them.
+        kernels: Count the kernels; with --images, list their names; with --weigh, rank the kernels.
         keep_gpus: With --weigh: show how many bytes slim saves if it keeps only code for these
             GPUs: h100+l4.
         jobs: Number of reading processes (default: one per
@@ -448,7 +448,7 @@ class InspectOptions(WeighOptions, frozen=True):
     """Options of ``inspect``.
 
     Attributes:
-        hashes: List one row per image, like --images, with its SHA-256.
+        hashes: List one row per image, like --images, with the image's SHA-256.
         trial_link: Find the release that made scrambled LTO-IR: try nvJitLinks until one nvJitLink
             accepts it.
         where: the selected images; None: all.
@@ -486,7 +486,7 @@ class SlimOptions(ReadOptions, frozen=True):
         keep_archs: Keep images of these architectures: sm_90,compute_120. Repeatable.
         targets: Keep code for the GPUs of this deploy target. Repeatable.
         policy: Keep code for the targets, require-gpus and require-archs of this policy file.
-        ptx: Remove PTX that serves only future GPUs.
+        ptx: Remove PTX that only future GPUs would use.
         pack: Compress code again with Zstandard: size, balance, or a level from 1 to 19.
         to_zstd: With --pack, also compress LZ4 and uncompressed code. Drivers before 550.54.14
             (CUDA 12.4) can't read the new code.

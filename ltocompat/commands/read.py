@@ -62,7 +62,7 @@ class Reading:
     Attributes:
         path: the file as the caller named it, or as it was found in a folder.
         size: size in bytes.
-        sha256: SHA-256 of its bytes; empty if it can't be opened.
+        sha256: SHA-256 of the file's bytes; empty if the file can't be opened.
     """
 
     def __init__(self, kept: _Kept) -> None:
@@ -73,7 +73,7 @@ class Reading:
 
     @property
     def distribution(self) -> Distribution | None:
-        """The file itself as a package, or the package that it belongs to; None for none."""
+        """The file itself as a package, or the package that contains the file; else None."""
         return self._kept.distribution()
 
     def __repr__(self) -> str:

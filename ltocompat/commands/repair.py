@@ -51,7 +51,7 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
     gone, and no new finding may appear. A wheel without such findings is copied.
 
     Args:
-        wheels: paths; none of them is changed.
+        wheels: paths of wheels; ``repair`` changes none of these files.
         output: the folder for the new wheels. The folder is created if missing, and no file in it
             is replaced.
         dry_run: write nothing.

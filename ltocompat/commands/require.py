@@ -55,7 +55,7 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     """Return the minimum drivers for the SASS and PTX of a source, and the minimum nvJitLink.
 
     ``nvjitlink.at_least`` is the minimum that surely links all code. ``services`` has the minimum
-    versions for each GPU. A call takes some 50 ms, since it checks each version.
+    versions for each GPU. A call checks each version, and takes some 50 ms.
 
     Args:
         source: bytes, an open binary file, or a path.
@@ -63,11 +63,11 @@ def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: there is nothing at the place, or it is a folder of several files.
+        UsageError: there is nothing at the place, or the place is a folder of several files.
     """
     found = list(require(source, limits=limits))
     if len(found) != 1:
-        raise UsageError(f"{source!r} holds {len(found)} files; for several files, call require()")
+        raise UsageError(f"{source!r} has {len(found)} files; for several files, call require()")
     return found[0]
 
 

@@ -58,16 +58,16 @@ def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[S
     """Write new files and packages without the device code that the kept GPUs don't use.
 
     Code that a kept GPU uses always stays. Without GPUs, architectures, targets or a policy,
-    ``slim`` removes only second copies and code that no GPU uses. Before a new file gets its name,
+    ``slim`` removes only second copies, and code that no GPU uses. Before a new file gets its name,
     ``slim`` reads the file again and compares it with the old file.
 
     Args:
         paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
         output: the new file, or a folder for the new files. Several inputs need a folder.
-        keep_gpus: GPUs to keep code for: ``h100``, ``h100+l4``.
+        keep_gpus: the GPUs for which code is kept: ``h100``, ``h100+l4``.
         keep_archs: architectures whose images are kept: ``sm_90,compute_120``.
         targets: deploy targets whose GPUs are kept.
-        policy: a ``Policy`` or its file. Code for its targets, ``require-gpus`` and
+        policy: a ``Policy`` or its file. Code for the policy's targets, ``require-gpus`` and
             ``require-archs`` is kept.
         ptx: also keep PTX that future GPUs can use.
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.

@@ -48,7 +48,8 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
         paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
             or open binary files.
         kernels: also rank the kernels by the size of their code. This unpacks all images.
-        keep_gpus: also say what ``slim`` would save if it kept code for these GPUs: ``h100+l4``.
+        keep_gpus: also say what ``slim`` would save if it kept code only for these GPUs:
+            ``h100+l4``.
         limits: bounds for reading one file.
         jobs: number of processes that read one path each; None: one per core.
         progress: called while files are read.

@@ -58,7 +58,7 @@ class DiffSummary(Struct, frozen=True):
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver for the PTX; None if there is no PTX or no known minimum.
         ptx_beyond: True if some PTX is newer than every known driver.
-        metadata: the metadata of the package; None without a package, or if they were not read.
+        metadata: the metadata of the package; None without a package, or if no metadata were read.
     """
 
     path: str
@@ -87,12 +87,12 @@ class Change(Struct, frozen=True):
         kind: the kind of change, e.g. ``arch-lost``; one of ``KINDS``.
         subject: the file with its version, or the package; empty for the whole release.
         about: the kind of image (``sass``), the architecture (``sm_90``), or the required package.
-        old: for ``arch-lost`` and ``makers``, the values that only the old release has. For floors
-            and sizes, the old release's value.
+        old: for ``arch-lost`` and ``makers``, the values that only the old release has. For minimum
+            versions and sizes, the old release's value.
         new: the values that only the new release has, or the new release's value.
-        count: number of values that differ; ``old`` and ``new`` don't list all of them if there are
-            very many.
-        breaking: the word for this change in ``BREAKING``; None if there is no word.
+        count: number of values that differ. If there are very many values, ``old`` and ``new``
+            don't list all of these values.
+        breaking: the word for this change in ``BREAKING``; None if ``BREAKING`` has no word for it.
         places: an example place in the old release, in the new release, or in both; empty if no
             place is known.
     """

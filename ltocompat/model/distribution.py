@@ -14,7 +14,8 @@ class Distribution(Tabular, frozen=True):
         name: the normalized name; empty if the metadata have none.
         version: the version as written; empty if the metadata have no version.
         tags: the tags of a wheel, one for each Python, ABI and platform: ``py3-none-win_amd64``.
-        platforms: the platforms of its tags; for a conda package, its subfolder (``linux-64``).
+        platforms: the platforms of a wheel's tags; for a conda package, its subfolder
+            (``linux-64``).
         requires: the dependencies as written: the lines of ``Requires-Dist``, or conda's
             ``depends``.
         extras: names of its extras, normalized.

@@ -13,7 +13,7 @@ class KernelDriver(Struct, frozen=True):
     """The driver in the kernel.
 
     Attributes:
-        version: its version, 580.95.05; on WSL2, the version of the Windows driver.
+        version: the driver's version, 580.95.05; on WSL2, the version of the Windows driver.
         open: True for NVIDIA's open kernel modules; None if unknown.
         source: the file or command that shows the version.
     """
@@ -24,7 +24,7 @@ class KernelDriver(Struct, frozen=True):
 
 
 class CompatNote(Struct, frozen=True):
-    """The compatibility note in a libcuda, which lists the kernel drivers it supports.
+    """The compatibility note in a libcuda: a list of the kernel drivers that this libcuda supports.
 
     Its section is ``.note.cuda.fwd_compatibility``.
 
@@ -71,7 +71,7 @@ class UserDriver(Struct, frozen=True):
         note: its compatibility note.
         stub: True for a stub, which has only the names that a linker needs, and no code.
         siblings: the libraries that libcuda opens to compile code.
-        is_compat_package: True if it is a cuda-compat copy outside the folders of drivers.
+        is_compat_package: True for a cuda-compat copy outside the folders of drivers.
     """
 
     path: str
@@ -117,7 +117,7 @@ class LocalGpu(Struct, frozen=True):
 
     Attributes:
         name: ``NVIDIA H100 80GB HBM3``.
-        arch: its architecture, by compute capability; None if unknown.
+        arch: the GPU's architecture, by compute capability; None if unknown.
         source: the command or file that shows the GPU.
     """
 
@@ -179,8 +179,8 @@ class Toolkit(Struct, frozen=True):
     """An installed CUDA toolkit.
 
     Attributes:
-        root: its folder, after all links are followed.
-        reached: how it is found: ``CUDA_HOME``, ``PATH``, ``/usr/local/cuda``.
+        root: the toolkit's folder, after all links are followed.
+        reached: how the toolkit is found: ``CUDA_HOME``, ``PATH``, ``/usr/local/cuda``.
         version: ``12.4.131``, ``12.4``, or None.
         evidence: the source of the version: ``version.json``, ``nvcc --version`` ...
         nvcc: True if it has nvcc.
@@ -201,7 +201,7 @@ class InstalledPackage(Struct, frozen=True, order=True):
     Attributes:
         name: the name as published: ``nvidia-nvjitlink-cu12``.
         version: ``12.4.127``.
-        folder: its folder: site-packages, or conda's prefix.
+        folder: the folder that contains the package: site-packages, or conda's prefix.
     """
 
     name: str

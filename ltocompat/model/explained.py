@@ -38,7 +38,8 @@ class Explained(Prose, frozen=True):
         built: True if verdicts use the rule. If False, ``condition``, ``evidence``, ``verdict``,
             ``messages`` and ``remedy`` are empty.
         matched: the part of the text that is the message; None if an ID was given.
-        score: the part of the text that matches the rule, from 0 to 1; 1 if its ID was given.
+        score: the fraction of the text that matches the rule, from 0 to 1; 1 if the rule's ID was
+            given.
         line: the line of the text where the message begins, copied exactly; None if an ID was
             given.
         cause: the cause, with versions and names from the text. None if an ID was given, or if the

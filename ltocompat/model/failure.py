@@ -31,7 +31,7 @@ class Failure:
         """Return the failure for an error; an error of another class is a bug of this tool."""
         if isinstance(error, FileNotFoundError) and error.filename is None:
             # Errors of os.getcwd, on which every relative path depends.
-            error = UnreadableInput("the current folder was deleted; change to one that exists")
+            error = UnreadableInput("the current folder was deleted; change to an existing folder")
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             error = LtocompatError("there is not enough memory; allow more, or read less at once")
         if not isinstance(error, LtocompatError):

@@ -32,7 +32,7 @@ class _OpenWords(enum.StrEnum):
 
 
 class PtxFlaw(_OpenWords):
-    """A fault of a PTX text that makes compilers refuse it."""
+    """A fault because of which compilers refuse a PTX text."""
 
     OTHER = "unknown"
     NARROW = "32-bit addresses"
@@ -96,7 +96,7 @@ class Producer(Struct, frozen=True):
 
     Attributes:
         role: the task of the tool.
-        tool: the tool's name in the bytes (``ptxas``); None if the bytes don't have it.
+        tool: the tool's name in the bytes (``ptxas``); None if the bytes don't contain a name.
         version: the most exact version that the bytes prove: ``13.0.88``, ``12.4``, ``newer than
             13.5``.
         releases: every CUDA release that can have made the image; empty if none is known.
@@ -139,7 +139,7 @@ class LtoIrVersions(Struct, frozen=True):
         container: version of the container, e.g. ``1.61``.
         nvvm_ir: version of the NVVM IR inside, e.g. ``2.71``; different in every CUDA release.
         llvm: version of LLVM that the IR follows, e.g. ``7.0``.
-        debug: version of its debug metadata, e.g. ``3.2``.
+        debug: version of the debug metadata, e.g. ``3.2``.
     """
 
     container: str
@@ -168,8 +168,8 @@ class Image(Tabular, frozen=True):
     Attributes:
         place: its place; see ``Location``.
         kind: LTO-IR, PTX, SASS, Tile IR or unknown.
-        stored_size: size in the file in bytes, without padding; None if unknown (no length is
-            recorded for bare LTO-IR inside other data).
+        stored_size: stored size in bytes, without padding; None if unknown (no length is recorded
+            for bare LTO-IR inside other data).
         size: size in bytes after decoding; None if unknown.
         kind_number: the numeric code of the kind in the fatbin entry; None if the image is not in a
             fatbin.
@@ -272,8 +272,8 @@ class Module(Tabular, frozen=True):
         images: the images in file order; empty for an empty region. The images are in a tuple,
             unless there are thousands of them.
         guarded: True if some images have kernels that do work, but other images have none, or only
-            kernels that return at once. It is known only if a driver picks one of those other
-            images.
+            kernels that return at once. This is known only if a driver picks an image that does no
+            work.
         uneven: True if the module's images may have different kernels.
     """
 
@@ -334,7 +334,7 @@ class CudaLibrary(Struct, frozen=True):
 
 
 class PtxText(Struct, frozen=True):
-    """PTX texts of one version and target in the data of a file.
+    """PTX texts in the data of a file, all with the same version and target.
 
     Attributes:
         isa: the ISA version, ``7.0``.
@@ -428,8 +428,8 @@ class ImageLayer(Struct, frozen=True):
 
     Attributes:
         place: the layer in its archive.
-        history: the Dockerfile line that made it, ``RUN pip install torch``; empty if the image
-            records none.
+        history: the Dockerfile line that made the layer, ``RUN pip install torch``; empty if the
+            image has none.
         size: size of the unpacked files in bytes.
         hidden: size in bytes of files that later layers replace or remove; the image still contains
             them.

@@ -57,7 +57,7 @@ class LinkerFloor(Struct, frozen=True):
         ceiling: the first major of nvJitLink for which NVIDIA no longer promises the link, e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.
-        newest_producer: the minimum assumes that this CUDA release, or an older one, made the
+        newest_producer: the minimum assumes that this CUDA release, or an older release, made the
             scrambled LTO-IR. None if the bytes or a trial show the release.
     """
 
@@ -100,8 +100,8 @@ class RouteFloor(Struct, frozen=True):
         last_driver: the newest driver branch that works, ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
         or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
-        possible_driver: the oldest driver that may work: from it up to ``driver``, no driver surely
-            fails.
+        possible_driver: the oldest driver that may work: between it and ``driver``, no driver
+            surely fails.
     """
 
     route: Route | None
@@ -180,7 +180,7 @@ class Service(Tabular, frozen=True):
 
     @property
     def kernels(self) -> tuple[int, int]:
-        """The numbers of kernels for this GPU and for the best-covered GPU (0 if this one)."""
+        """The numbers of kernels for this GPU and the best-covered GPU (0 if it is this GPU)."""
         counts = ((route.coverage.kernels, route.coverage.best_kernels) for route in self.routes)
         return max(counts, key=lambda pair: pair[1], default=(0, 0))
 
@@ -284,10 +284,11 @@ class Required(Struct, frozen=True, kw_only=True):
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver that compiles all PTX with kernels; None if there is no such
             PTX or no known minimum.
-        ptx_beyond: True if some PTX is newer than the tables: no known driver compiles it.
+        ptx_beyond: True if some PTX is newer than the tables, so that no known driver compiles this
+            PTX.
         services: the support for every architecture that a toolkit since 12.0 targets, then for the
             next generation.
-        link_options: options that its links need, such as ``-lto``.
+        link_options: options that the artifact's links need, such as ``-lto``.
         asked: every requirement, each once.
         lines: lines to paste.
         skipped: places that could not be read; their requirements are missing.

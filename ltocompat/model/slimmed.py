@@ -34,7 +34,7 @@ class Removal(Tabular, frozen=True):
     Attributes:
         reason: the reason.
         images: number of removed images.
-        size: size in the files in bytes, including headers and padding.
+        size: stored size in bytes, including headers and padding.
     """
 
     reason: RemovalReason
@@ -48,7 +48,7 @@ class Untouched(Tabular, frozen=True):
     Attributes:
         reason: one sentence.
         modules: number of modules.
-        size: size in the files in bytes.
+        size: stored size in bytes.
         example: the place of the first unchanged module.
     """
 
@@ -130,7 +130,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
         size: size in bytes before the change; for a folder, the size of its files.
         new_size: size in bytes after the change.
         files: number of files that were changed.
-        code: the changes of its device code.
+        code: what changed in the device code.
         verdicts: the verdicts on kept GPUs.
         zstd_driver: the minimum driver that reads Zstandard (rule FB-01).
         void: signatures of the old package, which were left out.

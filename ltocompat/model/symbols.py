@@ -27,8 +27,8 @@ class DeviceSymbols(Struct, frozen=True):
         weak: names with a weak definition, which a definition in a different image may replace.
         kernels: the definitions that are kernels.
         prototypes: functions that the image shares with other images, each with its types as the
-            cubin encodes them. In ``("helper", "#vil")``, the function ``helper`` has no result and
-            takes an int and a long.
+            cubin encodes them. In ``("helper", "#vil")``, the function ``helper`` returns nothing
+            and takes an int and a long.
     """
 
     undefined_functions: tuple[str, ...] = ()

@@ -62,7 +62,8 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
             several values.
         quantifier: ``ALL`` if every value has to work (a range); ``ONE_OF`` if the target has one
             of the values.
-        source: its source: ``given``, ``prod.toml``, ``requirements.txt``, ``stock 12.4``.
+        source: the source of the versions: ``given``, ``prod.toml``, ``requirements.txt``, ``stock
+            12.4``.
     """
 
     text: str

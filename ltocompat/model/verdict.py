@@ -20,10 +20,10 @@ class Verdict(enum.IntEnum):
     """A verdict on device code on a target, from the best to the worst.
 
     ``ok``: documented to work. ``jit``: works; the driver compiles PTX at load. ``undocumented``:
-    measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing; the finding names
-    it. ``fail``: it will not link or load. Only a module can be ``not for this GPU``: it has no
-    code for the GPU that can be checked. Any other verdict of a module outweighs ``not for this
-    GPU``.
+    measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing, and the finding
+    names the fact. ``fail``: the code will not link or load. Only a module can be ``not for this
+    GPU``: it has no code to check for the GPU. Any other verdict of a module outweighs ``not for
+    this GPU``.
     """
 
     NOT_FOR_GPU = -1
@@ -192,13 +192,13 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
         nondeterministic: True if the result differs from run to run, so that one success proves
             nothing.
         places: the affected modules; the list is incomplete if there are very many modules.
-        kernels: names of the kernels in the affected modules, each name once, if they were read.
+        kernels: names of the kernels in the affected modules, each name once, if kernels were read.
         kernel_modules: number of affected modules whose kernels were read.
         all_kernels: True if each affected module has kernels, and the names of all kernels are
             known.
         forgiven: the reason why the finding does not count: ``known``, ``ignored`` or ``allowed``.
             Empty if the finding counts.
-        origins: the origins of the files with the affected modules, if they are in a container
+        origins: the origins of the files with the affected modules, if the files are in a container
             image.
     """
 
@@ -307,7 +307,7 @@ class VariantVerdict(Struct, frozen=True):
         verdict: the verdict on the variant, together with the files that belong to no variant.
         rules: rules that make the verdict worse than ``jit``.
         serves: True if the variant has code for the GPU, or if no variant has code for this GPU.
-        decides: True if this variant fits best; the artifact then has its verdict.
+        decides: True if this variant fits best; the artifact then has the variant's verdict.
     """
 
     name: str
@@ -331,7 +331,7 @@ class Result(Tabular, frozen=True, gc=False):
         path: the artifact.
         target: the deploy target.
         gpu: the GPU; None if the target names none.
-        route: how its modules get onto the GPU; None if each module has only one route.
+        route: how the artifact's modules get onto the GPU; None if each module has only one route.
         verdict: the worst verdict of all modules that were checked, as the rules combine them.
         coverage: numbers of modules with and without code for the GPU.
         not_judged: routes that were not checked (``load``, ``link``), since the target names no

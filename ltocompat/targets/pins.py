@@ -117,7 +117,9 @@ def _meaning(pin: Pin, source: str) -> VersionSet[Release]:
         text = _spelled(specifiers)
         return VersionSet(text, releases, Quantifier.ALL, f"{source}: {text}")
     if not specifiers.contains(exact, prereleases=True):
-        raise UsageError(f"{source}: no {pin.package} satisfies {pin.specifiers}; pin another one")
+        raise UsageError(
+            f"{source}: no {pin.package} satisfies {pin.specifiers}; pin another version"
+        )
     try:
         release = existing(pin.part, release_of(exact))
     except UsageError as error:

@@ -50,7 +50,7 @@ def read_text(path: str, budget: Budget | None = None) -> str:
         wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         text = content.decode("utf-16" if wide else "utf-8-sig")
     except FileNotFoundError as error:
-        raise UsageError(f"there is no file {path}; name one that exists") from error
+        raise UsageError(f"there is no file {path}; name an existing file") from error
     except OSError as error:
         if error.errno == errno.EINVAL:  # what no regular file has, or no path can be
             raise UsageError(

@@ -73,7 +73,7 @@ class _Cuda:
         self.version = int(self._must("cuDriverGetVersion"))
         count = 0 if code else self._must("cuDeviceGetCount")
         if not count:
-            raise Missing(f"the driver {self.library} is here, but it shows no GPU to load on")
+            raise Missing(f"the driver {self.library} is installed, but shows no GPU")
         self.gpus = [self._described(index) for index in range(count)]
         self._contexts: dict[int, Any] = {}
         self.lazy = self._optional("cuModuleGetLoadingMode") == (0, _LAZY)

@@ -222,7 +222,7 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
     Attributes:
         outcome: the outcome.
         step: the last call to the library; if a call failed, that call.
-        input_name: the input that was refused, if adding it failed.
+        input_name: the input that the linker refused; None if the linker refused no input.
         unresolved: the undefined symbols listed in the log; the log may list only the first of
             them.
         seconds: time in the library.

@@ -47,7 +47,7 @@ class ExtentPart(Struct, frozen=True, order=True):
     def is_covered(self, known: ExtentPart) -> bool:
         """Return whether ``known`` has an equal or worse verdict and an equal or higher version.
 
-        A part about modules never covers a part about the whole artifact, nor the other way round.
+        Parts about modules and parts about the whole artifact never cover each other.
         """
         alike = known.modules is None or bool(known.modules) == bool(self.modules)
         return alike and self.verdict <= known.verdict and _asks_no_more(self.asked, known.asked)

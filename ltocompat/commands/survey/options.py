@@ -28,7 +28,7 @@ def _shard(text: str) -> str:
     """
     found = _SHARD.fullmatch(text)
     if found is None or int(found[1]) > int(found[2]):
-        raise UsageError(f"--shard {text!r} names no shard; write 1/8 for the first of eight")
+        raise UsageError(f"--shard {text!r} names no shard; write 1/8 for the first of eight parts")
     return text
 
 
@@ -73,7 +73,7 @@ class RunOptions(Struct, frozen=True):
         jobs: Number of worker processes (default: one per core).
         scheduler: Run on this Dask cluster: tls://HOST:8786.
         dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
-        append: Add to a dataset that was made with other sources, targets or versions.
+        append: Add to a dataset that was made with different sources, targets or versions.
         retry_failed: Retry every package that failed before.
         limits: bounds for reading one package.
     """

@@ -94,7 +94,7 @@ def _table(cubin: Cubin) -> tuple[bytes, NameTable]:
         return b"", NameTable(b"", cubin.budget)
     if table.link >= len(cubin.sections):
         raise Malformed(
-            f"the names of a cubin's symbols should lie in section {table.link}, which is not there"
+            f"the names of a cubin's symbols should be in section {table.link}, which is missing"
         )
     names = NameTable(cubin.bytes_of(cubin.sections[table.link]), cubin.budget)
     return _whole(cubin, table, SYMBOL_64.size), names

@@ -61,7 +61,7 @@ class Policy(Record):
         source: The policy file. Empty if there is no policy; the audit then checked only the
             options and the rules for every target.
         options: The keys of the policy that command-line options replaced, such as require-archs.
-        max_bytes: The largest file that may be released; null allows any size.
+        max_bytes: The largest size of a file that may be released; null allows any size.
         max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null
             allows any size.
         coverage: The minimum number of kernels for each GPU, in percent. The number of kernels for
@@ -104,7 +104,8 @@ class Result(verdict.Result):
 
     Attributes:
         failed: True if a finding fails the audit (standing: counts).
-        undecided: True if no finding fails the audit, but a fact is missing to pass it.
+        undecided: True if no finding fails the audit, but the audit can't pass because a fact is
+            missing.
     """
 
     findings: tuple[Finding, ...]

@@ -71,7 +71,7 @@ VerdictWord = Annotated[
         description=(
             "From best to worst. ok: documented to work. jit: works; the driver compiles PTX at "
             "load. undocumented: measured to work, not promised by NVIDIA. unknown: a fact is "
-            "missing; the finding names it. fail: will not link or load."
+            "missing, and the finding names the fact. fail: will not link or load."
         )
     ),
 ]

@@ -66,7 +66,7 @@ class Image(Record):
     """One piece of device code; null means that a fact is absent or not known.
 
     Attributes:
-        stored_size: Size in the file in bytes, without padding; null if no length is recorded.
+        stored_size: Stored size in bytes, without padding; null if no length is recorded.
         size: Size in bytes after decoding.
         kernels: Names of kernels; null if not requested or not readable.
         entry_arch: The architecture of the fatbin entry, if it differs from the architecture of the
@@ -76,7 +76,7 @@ class Image(Record):
             has no field for them.
         empty_kernels: True if no kernel does more than return; false if kernels were not requested.
         symbols: Symbols; null if kernels were not requested, or if the symbols can't be read.
-        flaws: Faults of a PTX text because of which compilers refuse it.
+        flaws: Faults because of which compilers refuse a PTX text.
     """
 
     arch: ArchText | None

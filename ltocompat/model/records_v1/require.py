@@ -28,7 +28,7 @@ class LinkerFloor(Record):
         ceiling: The first major of nvJitLink with which the link is no longer documented to work.
         tried: True if trial links found the minimum.
         rules: The rules that set the minimum.
-        newest_producer: The minimum assumes that this CUDA release, or an older one, made the
+        newest_producer: The minimum assumes that this CUDA release, or an older release, made the
             scrambled LTO-IR.
     """
 

@@ -28,7 +28,7 @@ class VersionSet(Record):
         text: The versions as the user wrote them.
         values: All versions that the text can mean, oldest first.
         every: True for a range: the code has to work with every value. False if the target has one
-            of the values, and it is unknown which.
+            of the values, and it is unknown which value.
         source: The source of the versions: given, a file name, or stock 12.4 (the version in CUDA
             12.4).
     """
@@ -111,7 +111,8 @@ class Finding(Record):
         url: The page of the rule.
         module_count: Number of affected modules; 0 if the finding is about the target.
         example: Place of the first affected module: libx.a::m.o@0x1f40.3
-        kernels: The first kernels of the affected modules, mangled; empty if they were not read.
+        kernels: The mangled names of the first kernels in the affected modules; empty if kernels
+            were not read.
         kernel_count: Number of kernels in the affected modules; 0 if kernels were not read.
         kernel_modules: Number of affected modules whose kernels were read.
         origins: In a container image: the origins of the files with the affected modules.
@@ -142,7 +143,7 @@ class Variant(Record):
         version: The version that distinguishes the variant: 11.8, 13.
         rules: Rules that make the verdict worse than jit.
         serves: True if the variant has code for the GPU, or if no variant has code for this GPU.
-        decides: True if this variant fits best; the artifact then has its verdict.
+        decides: True if this variant fits best; the artifact then has the variant's verdict.
     """
 
 
