@@ -5,13 +5,17 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
+from msgspec.structs import replace
 from newest import NEWEST
+from report_values import written
 from samples import FOLDER
 
 import ltocompat
 from ltocompat import Required, Verdict
 from ltocompat.cli import run
-from ltocompat.model.requirement import NEXT
+from ltocompat.model.requirement import NEXT, RouteFloor, Service
+from ltocompat.model.verdict import Coverage
+from ltocompat.report.verbs.require import REPORT
 from ltocompat.rules.engine.joint_requirements import joint
 
 NAMES = (
@@ -71,6 +75,28 @@ def test_what_one_machine_cannot_have_is_said(capsys: pytest.CaptureFixture[str]
     assert "It serves no known GPU; links: some need nvidia-nvjitlink-cu12>=12.4,<13" in text
     assert ", others nvidia-nvjitlink>=13.0,<14" in text
     assert "(container: no known GPU and driver run all artifacts)" in text
+
+
+def test_code_without_kernels_asks_no_machine_for_anything() -> None:
+    """As NVIDIA's libcudss_commlayer_nccl.so.0 0.7.1.6: ``check`` is ok with it everywhere."""
+    (one,) = needs(NAMES[1])
+    nothing = RouteFloor(None, Coverage(1, without_kernels=1), None, None, None, None, Verdict.OK)
+    services = [
+        Service(each.number, each.name, "none", 0, 0, 0, 0, None, routes=(nothing,))
+        for each in one.services
+    ]
+    empty = Required(
+        path="libempty.so", modules=1, nvjitlink=None, services=tuple(services), asked=()
+    )
+    whole = joint([one, empty])
+    assert [service.driver for service in whole.services] == [s.driver for s in one.services]
+    assert {line.text for line in whole.lines} == {line.text for line in one.lines}
+    assert written("table", REPORT, [empty]).splitlines()[1:] == [
+        "It has no kernels, so any GPU and driver will do"
+    ]
+    unlike = replace(nothing, coverage=Coverage(2, without_kernels=1, none=1))
+    refused = replace(empty, services=tuple(replace(s, routes=(unlike,)) for s in services))
+    assert {service.driver for service in joint([one, refused]).services} == {None}
 
 
 @pytest.mark.parametrize("name", ["objects/nvcc-13.5-lto+sass.o", "objects/libaxpy.a"])

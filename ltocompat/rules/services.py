@@ -78,6 +78,12 @@ def is_served(service: Service) -> bool:
     return service.how != "none" and (service.name == NEXT or not service.beyond)
 
 
+def has_no_kernels(required: Required) -> bool:
+    """Return whether all code lacks kernels, so that each GPU and driver will do."""
+    counts = [route.coverage for service in required.services for route in service.routes]
+    return bool(counts) and all(it.without_kernels == it.modules for it in counts)
+
+
 def promised(services: Iterable[Service]) -> list[Service]:
     """Return the GPUs that a package can promise; a few modules for a GPU don't count."""
     return [service for service in services if not service.hardly]

@@ -494,12 +494,15 @@ def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
         fleet.take(record)
     shown = list(changed(kept))
     differing = {record.path for record in shown if isinstance(record, Result)}
-    every = grouped((each.path, each.verdict) for each in kept if isinstance(each, Result))
+    results = (each for each in kept if isinstance(each, Result))
+    every = grouped((it.path, it.verdict if counts(it) else Verdict.OK) for it in results)
     alike = [worst(verdicts) for path, verdicts in every.items() if path not in differing]
     if differing or not alike:
         yield from blocks(shown, options, of_fleet=False)
     if alike:
-        yield Paragraph((f"no difference between the targets in {_summary(alike)}",))
+        findings = worst(alike) > Verdict.JIT
+        more = "; to see their findings, leave out --changes" if findings else ""
+        yield Paragraph((f"no difference between the targets in {_summary(alike)}{more}",))
     yield from fleet.blocks()
 
 
