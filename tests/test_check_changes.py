@@ -58,6 +58,15 @@ def test_where_nothing_differs_that_is_said(capsys: pytest.CaptureFixture[str]) 
     assert (code, text) == (0, "no difference between the targets in 1 artifact: 1 jit\n")
 
 
+def test_findings_that_are_alike_everywhere_are_where_changes_are_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    targets = [word.replace("580", "545") for word in TARGETS]
+    code, text = answer(capsys, str(PTX_13), *targets, "--changes")
+    alike = "no difference between the targets in 1 artifact: 1 fail"
+    assert (code, text) == (1, f"{alike}; to see their findings, leave out --changes\n")
+
+
 def test_a_note_alone_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
     """Minor-version compatibility runs SASS of 12.9 on 550, where a note tells it."""
     cubin = FOLDER / "cubin" / "nvrtc-12.9-sm_90.cubin"

@@ -504,6 +504,7 @@ def test_a_terminal_shows_that_a_member_takes_long(
     [
         ("env --python x", "--python is an option of check, require, matrix, explain."),
         ("check x --require-archs 8.0", "--require-archs is an option of audit."),
+        ("audit --sarif", "For this format, write --format sarif."),
         ("check x --driver 550", "--deploy-target driver=... is an option of check, audit, "),
     ],
 )

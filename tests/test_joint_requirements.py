@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import pytest
+from libraries_made import build, needs_gcc
 from msgspec.structs import replace
 from newest import NEWEST
 from report_values import written
@@ -17,6 +19,7 @@ from ltocompat.model.requirement import NEXT, RouteFloor, Service
 from ltocompat.model.verdict import Coverage
 from ltocompat.report.verbs.require import REPORT
 from ltocompat.rules.engine.joint_requirements import joint
+from ltocompat.rules.services import runs_anywhere
 
 NAMES = (
     "objects/nvcc-13.0-plain-sass+ptx",
@@ -97,6 +100,22 @@ def test_code_without_kernels_asks_no_machine_for_anything() -> None:
     unlike = replace(nothing, coverage=Coverage(2, without_kernels=1, none=1))
     refused = replace(empty, services=tuple(replace(s, routes=(unlike,)) for s in services))
     assert {service.driver for service in joint([one, refused]).services} == {None}
+
+
+@needs_gcc
+@pytest.mark.parametrize("runtime", [False, True])
+def test_a_library_without_kernels_runs_anywhere_unless_it_needs_a_cuda_runtime(
+    runtime: bool, tmp_path: Path
+) -> None:
+    cubin = FOLDER / "cubin" / "nvcc-13.0-sm_80-without-kernels.cubin"
+    code = f'__asm__(".section .nv_fatbin,\\"a\\"\\n.incbin \\"{cubin}\\"\\n.previous");'
+    stubs = [build(tmp_path / "libcudart.so.12")] if runtime else []
+    library = build(tmp_path / "libx.so", source=f"{code}\nvoid run(void) {{}}", needs=stubs)
+    (empty,) = ltocompat.require(library)
+    assert runs_anywhere(empty) is not runtime
+    targets = ("driver=450.51.05,gpu=a100", "driver=525.60.13,gpu=v100", "R615,b200")
+    found = [result.verdict for result in ltocompat.check(library, targets)]
+    assert found == [Verdict.FAIL if runtime else Verdict.OK, Verdict.OK, Verdict.OK]
 
 
 @pytest.mark.parametrize("name", ["objects/nvcc-13.5-lto+sass.o", "objects/libaxpy.a"])

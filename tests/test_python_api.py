@@ -53,6 +53,16 @@ def test_what_is_no_record_has_no_document() -> None:
         ltocompat.to_json(3)
     with pytest.raises(ltocompat.UsageError, match="NoneType has no JSON document"):
         ltocompat.to_json([])
+    (required,) = ltocompat.require(PTX)
+    with pytest.raises(ltocompat.UsageError, match="several functions, such as Required and Artif"):
+        ltocompat.to_json([required, *ltocompat.inspect(PTX)])
+
+
+def test_an_audit_is_not_written_as_the_requirements_that_it_begins_with() -> None:
+    with pytest.raises(
+        ltocompat.UsageError, match=r"Audited has no .*run ltocompat audit --format"
+    ):
+        ltocompat.to_json(ltocompat.audit(PTX, targets=["R580,h100"]))
 
 
 def test_bytes_lead_to_no_file_that_they_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,8 +200,9 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
 
 
 def _where_it_is(flag: str) -> str:
-    """A sentence about an option that a verb lacks: which have it, or a target's key."""
+    """A sentence about an option that a verb lacks: the verbs that have it, a key or a format."""
     from ltocompat.commands.options import DEPLOY_TARGET
+    from ltocompat.report import FINDING_FORMATS
     from ltocompat.targets.inline import KEYS
 
     key = flag.lstrip("-")
@@ -209,7 +210,7 @@ def _where_it_is(flag: str) -> str:
         verbs = [name for name in VERBS for it in verb_command(name).params if option in it.opts]
         if verbs and value is not None:
             return f"\n{option}{value} is an option of {', '.join(verbs)}."
-    return ""
+    return f"\nFor this format, write --format {key}." if key in FINDING_FORMATS else ""
 
 
 def _escape_what_a_terminal_lacks() -> None:

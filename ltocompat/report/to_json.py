@@ -10,7 +10,7 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.verdict import Result
 from ltocompat.report import Options, Report
 
-# The class of the first record -> the verb whose answer it is.
+# The class of a record -> the verb whose answer it is.
 _VERBS = {
     "Artifact": "inspect", "HostBinary": "inspect", "Module": "inspect", "Skipped": "inspect",
     "Diff": "diff", "Disagreement": "link", "Explained": "explain", "Extracted": "extract",
@@ -33,15 +33,21 @@ def to_json(records: object) -> str:
         UsageError: there is no record, or no verb writes such a record. Records of ``audit`` need
             the policy: use ``ltocompat audit --format json``.
     """
-    several = iter(records) if isinstance(records, Iterable) else iter((records,))
-    first = next(several, None)
-    verb = _VERBS.get(type(first).__name__)
-    if verb is None:
+    found: list[object] = [*(records if isinstance(records, Iterable) else (records,))]
+    kinds = [type(record).__name__ for record in found or (None,)]
+    verbs = {_VERBS.get(kind): kind for kind in kinds}
+    if None in verbs:
         raise UsageError(
-            f"{type(first).__name__} has no JSON document; give what inspect, check, require, "
-            "matrix, link, diff, extract, slim, weigh, explain, env or selftest returned"
+            f"{verbs[None]} has no JSON document; give what inspect, check, require, matrix, link, "
+            "diff, extract, slim, weigh, explain, env or selftest returned; for an audit, run "
+            "ltocompat audit --format json"
         )
+    if len(verbs) > 1:
+        raise UsageError(
+            f"the records are of several functions, such as {' and '.join(verbs.values())}; "
+            "write a document for each function"
+        )
+    (verb,) = verbs
     report: Report[object] = importlib.import_module(f"ltocompat.report.verbs.{verb}").REPORT
-    found: list[object] = [first, *several]
     targets = dict.fromkeys(record.target for record in found if isinstance(record, Result))
     return "".join(report.document(chain(targets, found), Options()))

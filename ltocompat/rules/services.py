@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
-from ltocompat.model.requirement import NEXT, Required, Service
+from ltocompat.model.requirement import NEXT, Required, RouteFloor, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
+from ltocompat.rules.rule import OF_DRIVERS
 
 HOW = ("sass", "ptx", "link")
 """The ways in which a GPU is served, the best first."""
@@ -78,10 +79,16 @@ def is_served(service: Service) -> bool:
     return service.how != "none" and (service.name == NEXT or not service.beyond)
 
 
-def has_no_kernels(required: Required) -> bool:
-    """Return whether all code lacks kernels, so that each GPU and driver will do."""
-    counts = [route.coverage for service in required.services for route in service.routes]
-    return bool(counts) and all(it.without_kernels == it.modules for it in counts)
+def runs_anywhere(required: Required) -> bool:
+    """Return whether all code lacks kernels and asks for no driver: each GPU and driver will do."""
+    routes = [route for service in required.services for route in service.routes]
+    asks_driver = any(asked.component in OF_DRIVERS for asked in required.asked)
+    return not asks_driver and bool(routes) and all(map(_is_neutral, routes))
+
+
+def _is_neutral(route: RouteFloor) -> bool:
+    coverage = route.coverage
+    return coverage.without_kernels == coverage.modules and route.verdict is Verdict.OK
 
 
 def promised(services: Iterable[Service]) -> list[Service]:

@@ -109,7 +109,8 @@ def _without_key(piece: str, text: str) -> tuple[str, str]:
         if piece == text:
             raise UsageError(f"{text!r} is not a deploy target; write {EXAMPLE}")
         raise UsageError(
-            f"{piece!r} in {text!r} has no key; write {EXAMPLE}, with + between several GPUs"
+            f"{piece!r} in {text!r} has no key; write {EXAMPLE}, with + between several GPUs, and "
+            "lock=, smi= or another key before a file"
         )
     return key, piece
 

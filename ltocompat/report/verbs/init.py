@@ -45,10 +45,10 @@ def _lines(draft: PolicyDraft) -> Iterable[str]:
 
 
 def _ignored(draft: PolicyDraft) -> Iterable[str]:
-    if draft.ignored:
-        number = count(len({finding.rule for finding in draft.ignored}), "rule")
-        yield f"it ignores {number} until {draft.expires}; fix it, then delete the exception:"
     told = {(f.verdict, f.rule, f.message): f.remedy for f in draft.ignored}
+    if told:
+        number = count(len(told), "finding")
+        yield f"until {draft.expires}, it ignores {number}; after each fix, delete its exception:"
     for (verdict, rule, message), remedy in told.items():
         yield f"  {verdict} {rule}: {message}"
         if remedy:

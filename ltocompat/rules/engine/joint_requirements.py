@@ -13,7 +13,7 @@ from ltocompat.model.requirement import LinkerFloor, PasteLine, Required, Servic
 from ltocompat.model.words import count
 from ltocompat.rules.engine.metadata_lines import joint_versions
 from ltocompat.rules.engine.paste_lines import conda_linker, machine_lines
-from ltocompat.rules.services import HOW, has_no_kernels, is_served, promised, verdict_of
+from ltocompat.rules.services import HOW, is_served, promised, runs_anywhere, verdict_of
 
 _HOW = (*HOW, "none")
 
@@ -21,12 +21,13 @@ _HOW = (*HOW, "none")
 def joint(several: Sequence[Required]) -> Required:
     """Return the requirements of artifacts on a machine that runs all of them.
 
-    The machine has a GPU with code in each artifact that has kernels, and a driver for the code of
-    each. Links of different majors of nvJitLink have no common minimum.
+    The machine has a GPU with code in each artifact that doesn't run anywhere, and a driver for the
+    code of each. Links of different majors of nvJitLink have no common minimum.
     """
     if len(several) == 1:
         return several[0]
-    coded = [each for each in several if each.modules and not has_no_kernels(each)]
+    coded = [each for each in several if each.modules]
+    coded = [each for each in coded if not runs_anywhere(each)] or coded
     rows = grouped((s.number, (each, s)) for each in coded for s in each.services).values()
     linkers = grouped((floor.ceiling, floor) for each in several if (floor := _installed(each)))
     floors = [_joint_linker(linkers[ceiling]) for ceiling in sorted(linkers)]
