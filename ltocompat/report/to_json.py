@@ -37,11 +37,13 @@ def to_json(records: object) -> str:
     kinds = [type(record).__name__ for record in found or (None,)]
     verbs = {_VERBS.get(kind): kind for kind in kinds}
     if None in verbs:
-        raise UsageError(
-            f"{verbs[None]} has no JSON document; give what inspect, check, require, matrix, link, "
-            "diff, extract, slim, weigh, explain, env or selftest returned; for an audit, run "
-            "ltocompat audit --format json"
+        records_of = (
+            "inspect, check, require, matrix, link, diff, extract, slim, weigh, explain, env"
         )
+        todo = f"give what {records_of} or selftest returned"
+        if verbs[None] == "Audited":
+            todo = "run ltocompat audit --format json, which knows the policy"
+        raise UsageError(f"{verbs[None]} has no JSON document; {todo}")
     if len(verbs) > 1:
         raise UsageError(
             f"the records are of several functions, such as {' and '.join(verbs.values())}; "
