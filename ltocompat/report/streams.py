@@ -205,7 +205,8 @@ class ProgressLine:
         if progress.done >= progress.total:
             return "just read: "  # a tiny file is done at once: its size tells nothing
         percent = 100 * progress.done // progress.total
-<<<<<<< HEAD
+        if not percent:  # of a large member, nothing is known before all of it is read
+            return f"reading {binary_size(progress.total)} "
         # As quick as what is done of the path; the first seconds and a standstill tell nothing.
         spent, done = time.monotonic() - self._since, progress.done
         left = spent * (progress.total - done) / done if done and spent > _LINES_PERIOD else 0.0
@@ -214,12 +215,4 @@ class ProgressLine:
             if left > _WORTH_SAYING and percent and not stands_still
             else ""
         )
-=======
-        if not percent:  # of a large member, nothing is known before all of it is read
-            return f"reading {binary_size(progress.total)} "
-        # As quick as what is done of the path; the first seconds tell nothing.
-        spent, done = time.monotonic() - self._since, progress.done
-        left = spent * (progress.total - done) / done if done and spent > _LINES_PERIOD else 0.0
-        time_left = f"({left / 60:.0f} min left) " if left > _WORTH_SAYING else ""
->>>>>>> 40178a12 (A first gate's answers: the next step, one reason, the bytes of debug sections, the format)
         return f"{percent:{3 * self._terminal}d}% of {binary_size(progress.total)} {time_left}"
