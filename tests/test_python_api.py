@@ -54,14 +54,12 @@ def test_what_is_no_record_has_no_document() -> None:
     with pytest.raises(ltocompat.UsageError, match="NoneType has no JSON document"):
         ltocompat.to_json([])
     (required,) = ltocompat.require(PTX)
-    with pytest.raises(ltocompat.UsageError, match="several functions, such as Required and Artif"):
+    with pytest.raises(ltocompat.UsageError, match="Required with Module has no JSON document"):
         ltocompat.to_json([required, *ltocompat.inspect(PTX)])
 
 
 def test_an_audit_is_not_written_as_the_requirements_that_it_begins_with() -> None:
-    with pytest.raises(
-        ltocompat.UsageError, match=r"Audited has no .*run ltocompat audit --format"
-    ):
+    with pytest.raises(ltocompat.UsageError, match="Audited has no JSON document"):
         ltocompat.to_json(ltocompat.audit(PTX, targets=["R580,h100"]))
 
 

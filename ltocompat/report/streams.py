@@ -210,9 +210,6 @@ class ProgressLine:
         # As quick as what is done of the path; the first seconds and a standstill tell nothing.
         spent, done = time.monotonic() - self._since, progress.done
         left = spent * (progress.total - done) / done if done and spent > _LINES_PERIOD else 0.0
-        time_left = (
-            f"({left / 60:.0f} min left) "
-            if left > _WORTH_SAYING and percent and not stands_still
-            else ""
-        )
+        worth = left > _WORTH_SAYING and not stands_still
+        time_left = f"({left / 60:.0f} min left) " if worth else ""
         return f"{percent:{3 * self._terminal}d}% of {binary_size(progress.total)} {time_left}"

@@ -36,18 +36,10 @@ def to_json(records: object) -> str:
     found: list[object] = [*(records if isinstance(records, Iterable) else (records,))]
     kinds = [type(record).__name__ for record in found or (None,)]
     verbs = {_VERBS.get(kind): kind for kind in kinds}
-    if None in verbs:
-        records_of = (
-            "inspect, check, require, matrix, link, diff, extract, slim, weigh, explain, env"
-        )
-        todo = f"give what {records_of} or selftest returned"
-        if verbs[None] == "Audited":
-            todo = "run ltocompat audit --format json, which knows the policy"
-        raise UsageError(f"{verbs[None]} has no JSON document; {todo}")
-    if len(verbs) > 1:
+    if None in verbs or len(verbs) > 1:
+        kind = verbs.get(None) or " with ".join(verbs.values())
         raise UsageError(
-            f"the records are of several functions, such as {' and '.join(verbs.values())}; "
-            "write a document for each function"
+            f"{kind} has no JSON document; give what inspect, check or another verb gave"
         )
     (verb,) = verbs
     report: Report[object] = importlib.import_module(f"ltocompat.report.verbs.{verb}").REPORT

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
-from ltocompat.model.requirement import NEXT, Required, RouteFloor, Service
+from ltocompat.model.requirement import NEXT, Required, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.rule import OF_DRIVERS
@@ -82,13 +82,9 @@ def is_served(service: Service) -> bool:
 def runs_anywhere(required: Required) -> bool:
     """Return whether all code lacks kernels and asks for no driver: each GPU and driver will do."""
     routes = [route for service in required.services for route in service.routes]
+    idle = {(it.coverage.without_kernels == it.coverage.modules, it.verdict) for it in routes}
     asks_driver = any(asked.component in OF_DRIVERS for asked in required.asked)
-    return not asks_driver and bool(routes) and all(map(_is_neutral, routes))
-
-
-def _is_neutral(route: RouteFloor) -> bool:
-    coverage = route.coverage
-    return coverage.without_kernels == coverage.modules and route.verdict is Verdict.OK
+    return idle == {(True, Verdict.OK)} and not asks_driver
 
 
 def promised(services: Iterable[Service]) -> list[Service]:

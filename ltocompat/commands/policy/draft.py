@@ -139,19 +139,16 @@ class DraftTarget(Struct, frozen=True):
     variants: tuple[str, ...] = ()
     ignored: tuple[IgnoredFinding, ...] = ()
 
-    @property
-    def _driver(self) -> str:
-        """The driver; on Windows, whose releases are others, its branch."""
-        return f"R{self.driver.branch}" if self.system == "windows" else str(self.driver)
-
     def text(self, today: dt.date) -> str:
         """The policy as TOML."""
         expires = today + dt.timedelta(days=DAYS)
+        # Windows has drivers with other numbers, so its branch is named.
+        driver = f"R{self.driver.branch}" if self.system == "windows" else self.driver
         required, newer = self.served or self.gpus, len(self.served) > len(self.gpus)
         target = [
             f"[targets.{_NAME}]",
             *([f'os = "{self.system}"'] if self.system != "linux" else []),
-            f'driver = "{self._driver}"',
+            f'driver = "{driver}"',
             *([f'nvjitlink = "{self.nvjitlink}"'] if self.nvjitlink else []),
             *([f"gpu = {json.dumps(self.gpus)}  # with this driver"] if self.gpus else []),
             "",

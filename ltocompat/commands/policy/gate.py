@@ -150,10 +150,11 @@ def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Asses
         forgiven = no_worse(extent, tuple(p for each in exceptions for p in each.extent))
         alone = (each for each in exceptions if no_worse(extent, each.extent))
         exception = next(alone, exceptions[0]) if forgiven else None
+        forgiving = Standing.IGNORED if exception and exception.expires else Standing.ALLOWED
         for n in numbers:
             found[n] = replace(
                 found[n],
-                standing=found[n].standing if exception is None else _of_exception(exception),
+                standing=found[n].standing if exception is None else forgiving,
                 exception=exception,
                 limits=() if forgiven else _limits(policy, result, result.findings[n]),
             )
@@ -167,10 +168,6 @@ def _assessed(result: Result, policy: Policy, baseline: Baseline) -> tuple[Asses
             counts = Standing.COUNTS if bad else Standing.UNDECIDED
             found[n] = replace(found[n], standing=Standing.KNOWN if known else counts)
     return tuple(found)
-
-
-def _of_exception(exception: PolicyException) -> Standing:
-    return Standing.ALLOWED if exception.expires is None else Standing.IGNORED
 
 
 def _is_held(result: Result, finding: Finding, policy: Policy) -> bool:

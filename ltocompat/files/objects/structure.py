@@ -54,11 +54,6 @@ class Section(Struct, frozen=True):
         return self.name in FATBIN_SECTIONS
 
     @property
-    def wrapper(self) -> bool:
-        """Return whether CUDA's compilers use this name for wrappers of fatbin regions."""
-        return self.name in WRAPPER_SECTIONS
-
-    @property
     def debug(self) -> bool:
         """Return whether only debuggers read it; ``strip --strip-debug`` removes it."""
         return self.name.startswith((".debug_", ".zdebug_"))

@@ -37,7 +37,7 @@ from msgspec import Struct, field
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import FATBIN_MAGIC
-from ltocompat.files.objects.structure import ObjectReader, occurrences
+from ltocompat.files.objects.structure import WRAPPER_SECTIONS, ObjectReader, occurrences
 from ltocompat.model.limits import MIB
 
 LINKED = 2
@@ -162,7 +162,7 @@ def read_registration(host: ObjectReader) -> Registration:
     """Follow every wrapper of a host file."""
     if not host.pointers_readable:
         return Registration(known=False)
-    named = [(s.offset, s.size) for s in host.sections if s.wrapper]
+    named = [(s.offset, s.size) for s in host.sections if s.name in WRAPPER_SECTIONS]
     found = list(_candidates(host, named or host.wrapper_search_spans()))
     wrappers, lost = _follow(host, found)
     astray = sum(not _is_region(host.view, wrapper.region) for wrapper in wrappers)

@@ -180,26 +180,12 @@ def _because(
     if untried:
         todo = ("let the linker decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
     if any(todo):
-        yield Paragraph(("what to do: ", *todo, *_or_promise_less(first, policy)))
+        yield Paragraph(("what to do: ", *todo))
     if policy.given:
         yield Paragraph(("to see only this: ", Code(_again(first, policy))))
     more = f"; {count(others, 'more finding')} below" if others else ""
     rule = Code(f"ltocompat explain {first.finding.rule}")
     yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))
-
-
-def _or_promise_less(group: GroupedFinding, policy: Policy) -> tuple[str, ...]:
-    """``; if releases needn't run on oldest, change that target in ltocompat.toml``."""
-    written = {target.name for target in policy.targets if policy.source}
-    named = [cell.target for cell in group.cells if cell.target in written]
-    if not named or "targets" in policy.options:
-        return ()
-    return (
-        "; if releases needn't run on ",
-        Code(named[0]),
-        ", change that target in ",
-        Code(policy.source),
-    )
 
 
 def _held_to(policy: Policy) -> tuple[str, ...]:

@@ -500,8 +500,7 @@ def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
     if differing or not alike:
         yield from blocks(shown, options, of_fleet=False)
     if alike:
-        findings = worst(alike) > Verdict.JIT
-        more = "; to see their findings, leave out --changes" if findings else ""
+        more = "; to see their findings, leave out --changes" if max(alike) > Verdict.JIT else ""
         yield Paragraph((f"no difference between the targets in {_summary(alike)}{more}",))
     yield from fleet.blocks()
 

@@ -21,7 +21,6 @@ from ltocompat.report.document import (
     Style,
     Styled,
     Table,
-    table_of,
 )
 from ltocompat.report.text import LONGEST_NAME, binary_size, clip, truncate
 
@@ -43,7 +42,6 @@ _LIBRARY_COLUMNS = (
     Column("stored", right=True),
     Column("share", right=True),
     Column("could save", right=True),
-    Column("debug sections", right=True),
     Column("images", right=True, optional=True),
     Column("library", width=20, place=True),
 )
@@ -159,10 +157,9 @@ def _libraries(weight: Weight) -> Iterator[Block]:
     rows = []
     for several, name in [*named, *([(rest, f"{len(rest):,} others")] if rest else [])]:
         images, stored, share = _sums(several, weight)
-        saved = binary_size(sum(row.saved for row in several))
-        debug = sum(row.host_debug for row in several)
-        rows.append((stored, share, saved, binary_size(debug) if debug else "", images, name))
-    yield table_of(_LIBRARY_COLUMNS, rows, [any(column) for column in zip(*rows, strict=True)])
+        saved = sum(row.saved for row in several)
+        rows.append((stored, share, binary_size(saved), images, name))
+    yield Table(_LIBRARY_COLUMNS, tuple(rows))
     if others := [library.host_debug for library in weight.libraries if not library.modules]:
         beside = f"{count(len(others), 'file')} without device code"
         yield Paragraph((f"{beside}: {binary_size(sum(others))} of debug sections",))
