@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
-from ltocompat.model.target import ANY_DRIVER, Target, VersionSet
+from ltocompat.model.target import ANY_DRIVER, ANY_TARGET, Target, VersionSet
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
 from ltocompat.report import Options
@@ -227,7 +227,7 @@ def columns_of(
         names: the names of the targets.
         width: columns of the terminal; None for a pipe.
     """
-    cells = [cell for artifact in artifacts for cell in artifact.cells]
+    cells = [cell for artifact in artifacts for cell in _telling(artifact.cells)]
     by_gpu = dict.fromkeys((cell.target, cell.gpu) for cell in cells)
     by_target = dict.fromkeys((cell.target, None) for cell in cells)
     for pairs in (by_gpu, by_target):
@@ -235,6 +235,13 @@ def columns_of(
         if sum(column.width + GAP for column in columns) <= (width or PIPED) - _PATH:
             return tuple(columns)
     return ()
+
+
+def _telling(cells: Mapping[Cell, Result]) -> dict[Cell, Result]:
+    """Return the cells without an ``ok`` on every target, if there is a cell of a target, too."""
+    of_targets = {c: result for c, result in cells.items() if c.target != ANY_TARGET.name}
+    worse = any(result.verdict > Verdict.OK for c, result in cells.items() if c not in of_targets)
+    return of_targets if of_targets and not worse else {**cells}
 
 
 def rows_as_they_come(
@@ -309,7 +316,7 @@ def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellCol
     forgiven = dict.fromkeys(verdict.forgiven for verdict in cells.values() if verdict.forgiven)
     others = [
         f"{cell.target}: {verdict.verdict}"
-        for cell, verdict in cells.items()
+        for cell, verdict in _telling(cells).items()
         if not any(column.holds(cell) for column in columns)
     ]
     more = [*([f"not checked: {', '.join(halves)}"] if halves else []), *forgiven, *others]
