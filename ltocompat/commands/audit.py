@@ -96,7 +96,7 @@ def audit(
         cache: use cached answers of trial links, and cache new ones.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the call goes on with the next
+        on_error: called with the error of each path that fails; the function goes on with the next
             path. None: raise the first error.
 
     Yields:

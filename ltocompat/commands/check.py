@@ -67,7 +67,7 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
             time.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the call goes on with the next
+        on_error: called with the error of each path that fails; the function goes on with the next
             path. None: raise the first error.
 
     Yields:

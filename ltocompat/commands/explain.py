@@ -43,7 +43,7 @@ def explain(options: ExplainOptions, *, on_error: OnError | None = None) -> tupl
         here: use the driver, GPU and nvJitLink of this machine if the text doesn't name them.
         python: an interpreter, whose packages are searched if there are no places.
         progress: called while files are read.
-        on_error: called with the error of each place that fails; the call goes on with the next
+        on_error: called with the error of each place that fails; the function goes on with the next
             place. None: raise the first error.
 
     Raises:

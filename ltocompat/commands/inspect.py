@@ -49,7 +49,7 @@ def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iter
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the call goes on with the next
+        on_error: called with the error of each path that fails; the function goes on with the next
             path. None: raise the first error.
 
     Yields:

@@ -46,7 +46,7 @@ def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterat
         install_linkers: install the missing linkers.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the call goes on with the next
+        on_error: called with the error of each path that fails; the function goes on with the next
             path. None: raise the first error.
 
     Raises:

@@ -231,8 +231,8 @@ def read(
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each source that fails; the call goes on with the next
-            source. None: raise the first error.
+        on_error: called with the error of each source that fails; the function goes on with the
+            next source. None: raise the first error.
 
     Yields:
         A reading for every file. In folders, only packages and files with device code have a

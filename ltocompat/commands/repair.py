@@ -59,7 +59,7 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
         beside: packages that will be installed together with the packages at the paths.
         limits: bounds for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the call goes on with the next
+        on_error: called with the error of each path that fails; the function goes on with the next
             path. None: raise the first error.
 
     Raises:

@@ -40,7 +40,7 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
         limits: bounds for reading one file.
         progress: called while files are read.
         together: show the needs of one link of all contents.
-        on_error: called with the error of each path that fails; the call goes on with the next
+        on_error: called with the error of each path that fails; the function goes on with the next
             path. None: raise the first error.
 
     Raises:

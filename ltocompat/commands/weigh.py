@@ -53,7 +53,7 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
         limits: bounds for reading one file.
         jobs: number of processes that read one path each; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the call goes on with the next
+        on_error: called with the error of each path that fails; the function goes on with the next
             path. None: raise the first error.
 
     Yields:

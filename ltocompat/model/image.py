@@ -272,8 +272,8 @@ class Module(Tabular, frozen=True):
         images: the images in file order; empty for an empty region. The images are in a tuple,
             unless there are thousands of them.
         guarded: True if some images have kernels that do work, but other images have none, or only
-            kernels that return at once. This is known only if a driver picks an image that does no
-            work.
+            kernels that return at once. The value is known only if a driver picks an image that
+            does no work.
         uneven: True if the module's images may have different kernels.
     """
 
@@ -298,7 +298,7 @@ class Skipped(Tabular, frozen=True):
     Attributes:
         place: the place that was not read.
         reason: one sentence.
-        size: number of skipped bytes; None if the number is unknown or makes no sense.
+        size: number of skipped bytes; None if the number is unknown.
         limit: name of the ``Limits`` field that was reached, else None.
     """
 
@@ -434,7 +434,7 @@ class ImageLayer(Struct, frozen=True):
         hidden: size in bytes of files that later layers replace or remove; the image still contains
             them.
         packages: distributions by path, for files that may contain code: ``torch 2.4.0 (pip)``.
-        searched: folders in the image that the settings of the loader list.
+        searched: folders in the image that are listed in the loader's settings.
         files: paths of the layer's files with device code, and of its libraries and programs.
         stored: size in bytes of the device code in these files, if it was measured.
     """

@@ -67,5 +67,7 @@ def fetch_metadata(
     url = f"{distribution.source}.metadata"
     page = http.page(url, "*/*", MOST_METADATA, traffic)
     if distribution.metadata_sha256 not in (None, hashlib.sha256(page.data).hexdigest()):
-        raise FetchFailed(f"the SHA-256 of {url} differs from the index", passing=True)
+        raise FetchFailed(
+            f"the SHA-256 of {url} differs from the SHA-256 in the index", passing=True
+        )
     return read_metadata(page.data, budget)

@@ -77,7 +77,7 @@ def _tool(requirement: str, folder: str) -> list[str]:
     pip = program_path("pip3") or program_path("pip")
     if pip is not None:
         return [pip, *_PIP, "--dest", folder]
-    raise Missing(f"{requirement} can't be downloaded without pip or uv; install either")
+    raise Missing(f"{requirement} can't be downloaded without pip or uv; install pip or uv")
 
 
 def _succeeds(command: list[str], folder: str) -> bool:
