@@ -236,6 +236,18 @@ def test_fixes_that_differ_by_a_gpu_are_one_fix_in_every_format(capsys: Captured
         assert form == "sarif" or "sm_90, or compile" not in out, form
 
 
+def test_a_release_can_be_mended_or_its_policy(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ltocompat.toml").write_text('[targets.oldest]\ndriver = "580.95.05"\ngpu = "h100"\n')
+    fatbin = str(FOLDER / "fatbin" / "nvcc-13.2-none.fatbin")
+    less = "; if releases needn't run on oldest, change that target in ltocompat.toml"
+    for options, told in (([], True), (["--deploy-target", "580.95.05,h100"], False)):
+        assert run(["audit", fatbin, *options]) == 1
+        assert (less in capsys.readouterr().out.replace("\n  ", " ")) is told
+
+
 def test_the_headline_is_the_first_finding_below_it(capsys: Captured) -> None:
     fatbin = str(FOLDER / "fatbin" / "nvcc-13.2-none.fatbin")
     words = ["--deploy-target", "driver=580.95.05,gpu=h100", "--max-bytes", "100"]

@@ -180,12 +180,20 @@ def _because(
     if untried:
         todo = ("let the linker decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
     if any(todo):
-        yield Paragraph(("what to do: ", *todo))
+        yield Paragraph(("what to do: ", *todo, *_or_promise_less(first, policy)))
     if policy.given:
         yield Paragraph(("to see only this: ", Code(_again(first, policy))))
     more = f"; {count(others, 'more finding')} below" if others else ""
     rule = Code(f"ltocompat explain {first.finding.rule}")
     yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))
+
+
+def _or_promise_less(group: GroupedFinding, policy: Policy) -> tuple[str, ...]:
+    """``; if releases needn't run on oldest, change that target in ltocompat.toml``."""
+    written = {target.name for target in policy.targets if "targets" not in policy.options}
+    (name, *_) = [cell.target for cell in group.cells if cell.target in written] or [""]
+    less = ("; if releases needn't run on ", Code(name), ", change that target in ")
+    return (*less, Code(policy.source)) if name and policy.source else ()
 
 
 def _held_to(policy: Policy) -> tuple[str, ...]:
