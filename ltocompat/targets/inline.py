@@ -109,8 +109,7 @@ def _without_key(piece: str, text: str) -> tuple[str, str]:
         if piece == text:
             raise UsageError(f"{text!r} is not a deploy target; write {EXAMPLE}")
         raise UsageError(
-            f"{piece!r} in {text!r} has no key; write {EXAMPLE}, with + between several GPUs, and "
-            "lock=, smi= or another key before a file"
+            f"{piece!r} in {text!r} has no key; write {EXAMPLE}, gpu=A+B, lock=FILE or smi=FILE"
         )
     return key, piece
 
