@@ -1538,7 +1538,9 @@ def test_the_nvjitlink_and_the_gpus_of_a_text_decide_which_file_is_at_fault(
 ) -> None:
     ltoir = str(SAMPLES / "ltoir/nvrtc-13.0-lto_80.ltoir")
     assert run(["explain", "ERROR_OUTDATED_LIBRARY with nvJitLink 12.9", ltoir]) == 0
-    assert "LTO-IR made by 13.0 needs nvJitLink >= 13.0" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "LTO-IR made by 13.0 needs nvJitLink >= 13.0" in told
+    assert "The text names nvJitLink 12.9." in told
     assert run(["explain", "ERROR_OUTDATED_LIBRARY", ltoir]) == 0
     assert "add the nvJitLink, which the text doesn't name" in capsys.readouterr().err
     assert run(["explain", "ERROR_OUTDATED_LIBRARY with nvJitLink 13.0", ltoir]) == 0
