@@ -78,7 +78,7 @@ def test_an_answer_has_no_sign_of_a_bad_splice(ecosystem: dict[str, Any]) -> Non
         # PyTorch for ROCm is a build, but not for CUDA.
         ("xFormers wasn't build with CUDA support\ntorch 2.4.1+rocm6.1", "ROCm", "USE_CUDA"),
         ("XFormers wasn't built with CUDA support\ntorch 2.4.1+rocm6.1", "ROCm", "USE_CUDA"),
-        ("xFormers wasn't build with CUDA support", "another PyTorch", "ROCm"),
+        ("xFormers wasn't build with CUDA support", "a different PyTorch", "ROCm"),
         # Ray hides GPUs, however a text names it; V-Ray doesn't.
         ("(RayWorkerWrapper pid=1) RuntimeError: No CUDA GPUs are available", "num_gpus=1", ""),
         ("Ray 2.9 with vLLM: RuntimeError: No CUDA GPUs are available", "num_gpus=1", ""),
