@@ -196,7 +196,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
         found, consequence = "LTO-IR in an object", _without_dlto(subject)
     elif any(image.kind is ImageKind.LTOIR for image in stored) and Role.LINKER in signed:
         found = "SASS that nvlink linked"
-        consequence = "the device link used only a part of the LTO-IR in its objects, or none of it"
+        consequence = "the device link used only a part of its objects' LTO-IR, or no LTO-IR"
     else:
         return
     remedy = "give -dlto to every compilation and to the device link"

@@ -39,7 +39,7 @@ def _architecture_of_no_compiler(image: ImageSignature) -> str | None:
     if image.kind is not ImageKind.SASS or arch is None or arch.number > gpus.newest_sm():
         return None
     known = gpus.sm(arch.number) is not None
-    return None if known else f"it is for sm_{arch.number}, an architecture that no compiler has"
+    return None if known else f"it is for sm_{arch.number}, which no compiler supports"
 
 
 def _architecture_of_older_compilers(image: ImageSignature) -> str | None:

@@ -145,7 +145,7 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
     """Judge a relocatable cubin that is loaded: verdict, consequence, evidence."""
     symbols = image.symbols
     if symbols is None:
-        text = "it works only if no function is left undefined (else error 500)"
+        text = "it works only if no function is left undefined (otherwise error 500)"
         return Verdict.UNKNOWN, text, ""
     if symbols.needed_by_kernels:
         names = image_helpers.listed(symbols.needed_by_kernels)

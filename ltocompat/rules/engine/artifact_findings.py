@@ -270,7 +270,7 @@ def exclusion(image: ImageSignature, gpu: Gpu, route: Route) -> tuple[str, str]:
     if image.empty_kernels:
         return NOTHING_SERVES, "has kernels that only return, so that launches do nothing"
     if image.prelinked:
-        return NOTHING_SERVES, "links with other objects, and one of them has nothing for the GPU"
+        return NOTHING_SERVES, "links with other objects, and an object has no code for the GPU"
     return NOTHING_SERVES, "is not picked" if image.has_kernels else "has no kernels"
 
 
