@@ -19,7 +19,7 @@ class SchemaOptions(Struct, frozen=True):
     """Which schema to print.
 
     Attributes:
-        name: A verb; error (the JSON of a failure); or policy (for editors).
+        name: The name of a verb, error (for failures) or policy (for editors).
     """
 
     name: Annotated[str, Argument(metavar="VERB")]

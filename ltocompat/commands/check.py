@@ -72,8 +72,9 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 
     Yields:
         First the problems of this machine, if it is a target. Then the results of each file as soon
-        as it is read: by target, then by GPU, then by route. If a target is not this machine, the
-        problems of a package's metadata that need no target come last.
+        as ltocompat has read the file. They are sorted by target, then by GPU, then by route. If a
+        target is not this machine, the problems of a package's metadata that need no target come
+        last.
 
     Raises:
         UnreadableInput: a path can't be opened.

@@ -77,7 +77,8 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
 
     Args:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
-        arch: the target, e.g. ``sm_90``. Default with ``each``: the architecture of each image.
+        arch: the target, e.g. ``sm_90``. With ``each``, the default is the architecture of each
+            image.
         linkers: versions or paths: ``nvjitlink=12.4``, ``nvlink=13.5.37``. Default: the newest
             installed nvJitLink.
         each: link every image separately, not all images together.

@@ -32,7 +32,7 @@ class CompatNote(Struct, frozen=True):
         format: version of the note.
         cuda: the CUDA release in the note; None if the note has none.
         drivers: branches of kernel drivers; empty if the note lists none.
-        devices: NVIDIA's numbers for kinds of GPUs; NVIDIA does not publish their meaning.
+        devices: the device type codes of NVIDIA; NVIDIA does not publish their meaning.
     """
 
     format: int | None

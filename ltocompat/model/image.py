@@ -267,8 +267,8 @@ class Module(Tabular, frozen=True):
         place: the fatbin region, or the image itself if it is not in a fatbin.
         section: name of the host file's section that contains the module; None if no section
             contains it.
-        registered: True if the CUDA runtime loads the module (a wrapper points to it); None if
-            unknown.
+        registered: True if the CUDA runtime loads the module, because a wrapper points to the
+            module; None if unknown.
         images: the images in file order; empty for an empty region. The images are in a tuple,
             unless there are thousands of them.
         guarded: True if some images have kernels that do work, but other images have none, or only

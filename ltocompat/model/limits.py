@@ -55,8 +55,8 @@ class Limits(Struct, frozen=True):
             million names share the same bytes.
         line_bytes: length in bytes of one line that is parsed as a whole: a requirement with its
             marker, or a target. Real lines stay below 1 KiB.
-        comparisons: number of comparisons in one requirement, such as ``>=12.4``. Real requirements
-            have five.
+        comparisons: number of comparisons, such as ``>=12.4``, in one requirement. Real
+            requirements have five.
         dependencies: number of dependencies of one package. Real packages have hundreds.
         tables_bytes: size in bytes of a TOML, JSON or YAML file that is parsed as a whole. Real
             lock files stay below 10 MB.

@@ -30,8 +30,8 @@ def to_json(records: object) -> str:
         prints its schema.
 
     Raises:
-        UsageError: there is no record, or no verb writes such a record. Records of ``audit`` need
-            the policy: use ``ltocompat audit --format json``.
+        UsageError: there is no record, or no command writes records of this type. Records of
+            ``audit`` need the policy: use ``ltocompat audit --format json``.
     """
     found: list[object] = [*(records if isinstance(records, Iterable) else (records,))]
     kinds = [type(record).__name__ for record in found or (None,)]

@@ -91,7 +91,7 @@ class Audited(Struct, frozen=True):
         return Verdict.NOT_FOR_GPU if self.result.holds_nothing else Verdict.OK
 
     def not_excepted(self) -> Result:
-        """The result for a baseline, without the findings that an exception covers."""
+        """The result without findings that an exception covers; a baseline keeps this result."""
         pairs = zip(self.checked.findings, self.assessed, strict=True)
         left = tuple(finding for finding, assessed in pairs if assessed.exception is None)
         return replace(self.checked, findings=left)

@@ -132,8 +132,8 @@ class Artifact(Record):
     """A file that contains device code or that the user named.
 
     Attributes:
-        host: The needs of the file itself as a library, program or object; null if the file has no
-            needs.
+        host: What the file needs as a library, program or object; null if it needs
+            nothing.
         members: Needs of host files inside an archive or package.
         size: Size in bytes of the file; null if reading stopped early.
         complete: True if the file was read to its end.

@@ -50,7 +50,7 @@ class Result(Record):
     """One link.
 
     Attributes:
-        nvjitlink: The nvJitLink; null if nvlink linked.
+        nvjitlink: The nvJitLink that linked; null if nvlink did.
         place: The image that was linked alone; null if all inputs were linked together.
         registers: The most registers per thread that any kernel of the output uses.
         sandbox: The mechanisms that confined the linker's process: Landlock, seccomp.
