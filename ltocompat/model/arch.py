@@ -12,7 +12,7 @@ from ltocompat.model.errors import UsageError
 
 
 class ArchForm(enum.StrEnum):
-    """The form of an architecture, by nvcc's three prefixes: sm_, compute_ and lto_."""
+    """The form of an architecture, by nvcc's three prefixes: ``sm_``, ``compute_`` and ``lto_``."""
 
     REAL = "sm"
     VIRTUAL = "compute"
