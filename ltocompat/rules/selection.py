@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import KERNEL_KINDS, ImageKind
+from ltocompat.model.generic import grouped
+from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 
 
@@ -92,16 +93,12 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
     if best is not None:
         guarded = best.has_kernels is False and signature.guarded
         return Pick((), SelectionFailure.GUARDED) if guarded else Pick((best,))
-    objects: dict[int, list[ImageSignature]] = {}
-    for image in signature.images:
-        if image.prelinked:
-            kernels = image.kind in KERNEL_KINDS
-            objects.setdefault(image.prelinked, []).extend([image] if kernels else [])
     # Measured: the driver links the stored objects again, each object's SASS rather than its PTX.
     # If one object has nothing for the GPU, all launches of the module fail (error 300).
-    relinked = [_driver_choice(images, gpu) for images in objects.values()]
+    stored = ((image.prelinked, image) for image in signature.images if image.prelinked)
+    relinked = [_driver_choice(images, gpu) for images in grouped(stored).values()]
     found = tuple(image for image in relinked if image is not None)
-    whole = found and len(found) == len(objects)
+    whole = found and len(found) == len(relinked)
     return Pick(found) if whole else Pick((), _missed(signature, gpu))
 
 
