@@ -176,6 +176,11 @@ def database_of_rpm_without_end(folder: Path) -> Reading:
 
 
 @attack
+def archive_of_rpm_without_end(folder: Path) -> Reading:
+    return inspected(view(rpm(folder, {}, []).read_bytes(), lzma.compress(b"")))
+
+
+@attack
 def deb_of_dependencies_without_end(folder: Path) -> Reading:
     path = debian(folder, {}, "a, " * 2_000_000 + "a")
     return lambda limits: package_of(str(path), limits)
