@@ -101,7 +101,26 @@ def test_device_code_is_not_searched() -> None:
     assert read(elf(fatbin)).describe(Location("x.so")).libraries == ()
 
 
-def test_a_static_runtime_has_no_version() -> None:
+@pytest.mark.parametrize(
+    ("marks", "version"),
+    [
+        (b"is using CUDA Dynamic Parallelism, but the current configuration, like MPS", "12"),
+        (b'Duplicate entry kernels named "%s" detected. The Runtime will use', "13"),
+    ],
+)
+@pytest.mark.parametrize("shared_memory", [b"", b"/cudart.shm.%x.%x.%llx\0"])
+def test_a_static_runtime_tells_its_major_since_12(
+    marks: bytes, version: str, shared_memory: bytes
+) -> None:
+    """The shared memory is not that of Windows, and the messages are in any order."""
+    older = b"" if version == "12" else b"\0is using CUDA Dynamic Parallelism, but the current"
+    for data in (b"\0" + shared_memory + marks + older, older + b"\0" + marks + b"\0x\0"):
+        (found,) = described(data + b"\0")
+        assert (found.name, found.how, found.version) == ("libcudart", "static", version)
+        assert marks[:30].decode() in found.evidence
+
+
+def test_a_static_runtime_before_12_has_no_version() -> None:
     (found,) = described(b"\0/cudart.shm.%x.%x.%llx\0" + BANNER)
     assert (found.name, found.how, found.version) == ("libcudart", "static", None)
     assert "/cudart.shm.%x.%x.%llx" in found.evidence

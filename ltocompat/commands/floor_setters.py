@@ -19,6 +19,7 @@ from ltocompat.model.target import System
 from ltocompat.packages.reading import owner
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.services import lacks_kernels
 
 _NONE, _NO_CODE = (1,), (2,)
 """Floors above all others: no known version works, and no version works."""
@@ -91,7 +92,8 @@ def floor_setters(libraries: Sequence[Library]) -> Iterator[FloorSetter]:
     """
     numbers = (each.number for lib in libraries for each in lib.needs.services if each.name != NEXT)
     known = dict.fromkeys(numbers)
-    served = [n for n in known if any(_serving(each.needs, n) for each in libraries)]
+    found_of = [_serving(each.needs, n) for n in known for each in libraries]
+    served = dict.fromkeys(each.number for each in found_of if each and each.how != "none")
     found = [
         (setter, number)
         for number in served
@@ -132,7 +134,8 @@ def _setters(component: str, floor: Floor, libraries: Sequence[Library]) -> Iter
 
 def _serving(needs: Required, number: int) -> Service | None:
     found = (service for service in needs.services if service.number == number)
-    return next((each for each in found if each.how != "none" and not each.hardly), None)
+    code = (each for each in found if each.how != "none" or each.driver)
+    return next((each for each in code if not each.hardly), None)
 
 
 def _driver(number: int, needs: Required) -> _Asked | None:
@@ -146,7 +149,7 @@ def _driver(number: int, needs: Required) -> _Asked | None:
 
 
 def _gpu(number: int, needs: Required) -> _Asked | None:
-    missing = needs.modules and _serving(needs, number) is None
+    missing = not lacks_kernels(needs) and needs.modules and _serving(needs, number) is None
     return (_NONE, "no code", ()) if missing else None
 
 

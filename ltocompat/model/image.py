@@ -318,7 +318,8 @@ class CudaLibrary(Struct, frozen=True):
         how: ``needed`` (the loader loads it), ``opened`` (its file name is a string in the data) or
             ``static`` (the file contains a copy).
         file: the needed file name, e.g. ``libnvrtc.so.13``; None for a static copy.
-        version: the version of a static copy, if the bytes of the copy prove the version.
+        version: the version of a static copy, if the bytes of the copy prove the version; of
+            ``libcudart``, the major: ``12``.
         evidence: the bytes that show the library.
     """
 

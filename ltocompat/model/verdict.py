@@ -274,6 +274,11 @@ class Coverage(Struct, frozen=True, gc=False):
         """The number of modules with code for the GPU."""
         return self.sass + self.ptx + self.link
 
+    @property
+    def idle(self) -> bool:
+        """Return whether there are modules, and none has kernels."""
+        return 0 < self.modules == self.without_kernels
+
 
 class Extent(Struct, frozen=True, gc=False):
     """The part of an artifact that has the verdict.

@@ -71,7 +71,7 @@ def files_of(host: HostBinary, name: str, *how: str) -> tuple[str, ...]:
 def majors(host: HostBinary, name: str) -> tuple[int, ...]:
     """Return the majors of a library that a host file contains, else needs, oldest first."""
     if static := [each for each in host.libraries if each.name == name and each.how == "static"]:
-        return tuple(sorted({Release.parse(each.version).major for each in static if each.version}))
+        return tuple(sorted({int(each.version.split(".")[0]) for each in static if each.version}))
     return majors_of(files_of(host, name, "needed", "opened"))
 
 

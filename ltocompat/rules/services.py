@@ -20,6 +20,7 @@ HOW = ("sass", "ptx", "link")
 def least_driver(required: Required, services: Iterable[Service]) -> DriverVersion | None:
     """Return the driver for the SASS, else the PTX, else the linked code on the least GPU.
 
+    Without kernels, it is the driver for the CUDA runtime of its libraries.
     GPUs for which links need a different nvJitLink than the artifact get a separate one.
     """
     linker = required.nvjitlink
@@ -27,7 +28,7 @@ def least_driver(required: Required, services: Iterable[Service]) -> DriverVersi
     whole = [service for service in every if not service.unlinked] or every
     alike = [each for each in whole if linker and each.nvjitlink in (None, linker.at_least)]
     served = alike or whole
-    how = next((how for how in HOW if any(service.how == how for service in served)), None)
+    how = next((how for how in HOW if any(service.how == how for service in served)), "none")
     floors = (service.driver for service in served if service.how == how and service.driver)
     return min(floors, default=None)
 
@@ -79,12 +80,17 @@ def is_served(service: Service) -> bool:
     return service.how != "none" and (service.name == NEXT or not service.beyond)
 
 
+def lacks_kernels(required: Required) -> bool:
+    """Return whether no module of it has kernels, so that each GPU will do."""
+    found = [route.coverage for service in required.services for route in service.routes]
+    return bool(found) and all(each.idle for each in found)
+
+
 def runs_anywhere(required: Required) -> bool:
     """Return whether all code lacks kernels and asks for no driver: each GPU and driver will do."""
-    routes = [route for service in required.services for route in service.routes]
-    idle = {(it.coverage.without_kernels == it.coverage.modules, it.verdict) for it in routes}
+    verdicts = {route.verdict for service in required.services for route in service.routes}
     asks_driver = any(asked.component in OF_DRIVERS for asked in required.asked)
-    return idle == {(True, Verdict.OK)} and not asks_driver
+    return lacks_kernels(required) and verdicts == {Verdict.OK} and not asks_driver
 
 
 def promised(services: Iterable[Service]) -> list[Service]:

@@ -21,7 +21,7 @@ from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
-from ltocompat.model.image import ImageKind
+from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.requirement import PasteLine, Required, RouteFloor, Service
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
@@ -161,6 +161,10 @@ def no_floor_is_left_out(summary: ArtifactSummary, start: int) -> None:
         ]
         served = [r for r in found if r.verdict < Verdict.FAIL and r.coverage.served]
         assert not served, (service.number, floor, served[0])
+        idle = [r for r in found if r.coverage.idle]
+        late = [r for r in idle if r.verdict > WORKS and min(i.verdict for i in idle) <= WORKS]
+        drivers_at_fault = [f for r in late for f in r.findings if f.rule == "DRV-01"]
+        assert not drivers_at_fault, (service.number, floor, drivers_at_fault[0])
 
 
 def what_sets_a_floor_is_told(summary: ArtifactSummary, _: int) -> None:
@@ -243,6 +247,43 @@ def cuda_of(driver: DriverVersion) -> Release:
     return cuda
 
 
+def runtimes_without_kernels(libraries: list[CudaLibrary]) -> ArtifactSummary:
+    """A library without kernels, as libnppc.so.12: its CUDA runtime alone asks for a driver."""
+    idle = replace(GROUPS[0].signature.images[0], has_kernels=False, kind=ImageKind.SASS)
+    signature = ModuleSignature((idle,), registered=True)
+    host = HostBinary(
+        place=WHERE,
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        libraries=tuple(libraries),
+    )
+    return ArtifactSummary("x", [ModuleGroup(signature, {}, 1, WHERE)], hosts=[host])
+
+
+RUNTIMES = st.lists(
+    st.builds(
+        CudaLibrary,
+        st.just("libcudart"),
+        st.just("static"),
+        st.none(),
+        st.sampled_from([None, "12", "13"]),
+        st.just("mark"),
+    )
+    | st.builds(
+        CudaLibrary,
+        st.just("libcudart"),
+        st.sampled_from(["needed", "opened"]),
+        st.sampled_from(["libcudart.so.10.2", "libcudart.so.12", "libcudart.so.13"]),
+        st.none(),
+        st.just("DT_NEEDED"),
+    ),
+    max_size=3,
+    unique_by=lambda library: library.how,
+)
+"""CUDA runtimes inside a library or loaded with it."""
+
+
 LAWS = [
     passes_where_printed,
     fails_one_step_below,
@@ -259,6 +300,22 @@ def test_what_require_prints_for_a_gpu_passes_check_there(
     summary: ArtifactSummary, start: int
 ) -> None:
     passes_where_printed(summary, start)
+
+
+@given(RUNTIMES, STARTS)
+@many
+def test_a_library_without_kernels_has_the_driver_of_its_runtime(
+    libraries: list[CudaLibrary], start: int
+) -> None:
+    summary = runtimes_without_kernels(libraries)
+    for law in LAWS:
+        law(summary, start)
+    known = {copy.version or "10" for copy in libraries if copy.how == "static"}
+    known = known or {copy.file[13:15] for copy in libraries if copy.how == "needed" and copy.file}
+    least = {"10": "450.51.05", "12": "525.60.13", "13": "580.65.06"}.get(min(known, default=""))
+    answer = required(summary)
+    assert {str(service.driver) for service in answer.services} == {str(least)}
+    assert any(line.where == "container" for line in answer.lines) is bool(least)
 
 
 @given(ARTIFACTS, STARTS)

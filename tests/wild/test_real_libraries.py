@@ -11,7 +11,7 @@ import pytest
 import wheels
 
 import ltocompat
-from ltocompat import Image, ImageKind, Module, Skipped
+from ltocompat import HostBinary, Image, ImageKind, Module, Skipped, Verdict
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.fatbin import StoredImage, StoredModule
 from ltocompat.files.images.cubin import Cubin
@@ -31,6 +31,18 @@ CUDADEVRT_12 = ("nvidia-cuda-runtime-cu12==12.9.79", "nvidia/cuda_runtime/lib/li
 CUDADEVRT_13 = ("nvidia-cuda-runtime==13.5.37", "nvidia/cu13/lib/libcudadevrt.a")
 
 
+STATIC_RUNTIMES = [
+    (CUDADEVRT_12[0], "nvidia/cuda_runtime/lib/libcudart_static.a", "12"),
+    (CUDADEVRT_13[0], "nvidia/cu13/lib/libcudart_static.a", "13"),
+    ("nvidia-npp-cu12==12.2.5.30", "nvidia/npp/lib/libnppc.so.12", "12"),
+    ("nvidia-npp-cu12==12.4.1.87", "nvidia/npp/lib/libnppc.so.12", "12"),
+    ("nvidia-cusparse-cu11==11.7.5.86", "nvidia/cusparse/lib/libcusparse.so.11", None),
+    ("nvidia-nvjpeg-cu12==12.4.0.76", "nvidia/nvjpeg/lib/libnvjpeg.so.12", "12"),
+    ("nvidia-nvjpeg2k-cu12==0.11.0.51", "nvidia/nvjpeg2k/lib/libnvjpeg2k.so.0", "12"),
+]
+"""Libraries with a copy of the CUDA runtime, whose release the names of their packages tell."""
+
+
 def modules(path: Path) -> list[Module]:
     records = list(ltocompat.inspect(path))
     assert [r for r in records if isinstance(r, Skipped)] == []
@@ -47,6 +59,24 @@ def makers(images: list[Image]) -> set[str]:
 
 def of(found: list[Module], kind: ImageKind, section: str) -> list[Image]:
     return [i for m in found for i in m.images if i.kind is kind and i.section == section]
+
+
+@pytest.mark.parametrize(("requirement", "name", "major"), STATIC_RUNTIMES)
+def test_a_copy_of_the_runtime_tells_its_major(
+    requirement: str, name: str, major: str | None
+) -> None:
+    records = ltocompat.inspect(wheels.member(requirement, name))
+    hosts = [record for record in records if isinstance(record, HostBinary)]
+    copies = [each for host in hosts for each in host.libraries if each.how == "static"]
+    assert {(each.name, each.version) for each in copies} == {("libcudart", major)}
+
+
+def test_a_library_without_kernels_needs_the_driver_of_its_runtime() -> None:
+    """R470 is of CUDA 11: each call of the runtime 12 in it ends in error 35."""
+    path = wheels.member("nvidia-npp-cu12==12.4.1.87", "nvidia/npp/lib/libnppc.so.12")
+    for driver, verdict in (("470.82.01", Verdict.FAIL), ("525.60.13", Verdict.OK)):
+        found = ltocompat.check(path, targets=[f"driver={driver},gpu=a100"])
+        assert [result.verdict for result in found] == [verdict]
 
 
 def test_cublaslt_has_its_6374_images() -> None:

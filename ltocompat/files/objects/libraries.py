@@ -3,7 +3,9 @@
 A copy is told by a string that only the library's own code has, each checked in real files:
 
 * libcudart: the format ``/cudart.shm.%x.%x.%llx`` of its shared memory (libcudart.so of 12.9 and
-  13.5, and inside cuBLAS, cuSPARSE 12.3.1, cuVS). Nothing in it tells its version.
+  13.5, and inside cuBLAS, cuSPARSE 12.3.1, cuVS). Of its version it tells the major, by messages
+  that came with 12 and with 13 (libcudart of the 16 minors 11.7 to 13.5, Linux; copies inside 130
+  libraries of wheels for CUDA 9 to 13, Linux on both processors and Windows).
 * libnvJitLink: ``NVJITLINK_TRACE_MESSAGES``, an environment variable (12.4.127 and 13.5.37; no
   caller has it, unlike the names of the error codes). Its functions prove nothing: a program that
   opens the library at run time may define every one of them (jax-cuda13-plugin, aarch64).
@@ -45,8 +47,13 @@ from ltocompat.model.limits import MIB
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
 
+_RUNTIME_MARKS = {
+    b"is using CUDA Dynamic Parallelism, but the current": "12",
+    b'Duplicate entry kernels named "%s" detected': "13",
+}
 _STATIC_MARKS = {
     b"/cudart.shm.": "libcudart",
+    **dict.fromkeys(_RUNTIME_MARKS, "libcudart"),
     b"NVJITLINK_TRACE_MESSAGES": "libnvJitLink",
     b"nvrtc: error: failed to load builtins": "libnvrtc",
 }
@@ -81,6 +88,7 @@ class _Strings(Struct):
     tails: dict[str, int] = field(default_factory=dict)
     marks: dict[str, str] = field(default_factory=dict)
     banners: dict[str, int] = field(default_factory=dict)
+    runtime: str | None = None
     ptx: PtxTexts = field(default_factory=PtxTexts)
 
 
@@ -112,7 +120,7 @@ def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:
     for name, mark in strings.marks.items():
         if name == own:
             continue
-        evidence, version = mark, None
+        evidence, version = mark, strings.runtime if name == "libcudart" else None
         if name in _COMPILERS and len(strings.banners) == 1:
             (version, offset), *_ = strings.banners.items()
             evidence += f', compiler banner "V{version}" at {offset:#x}'
@@ -184,7 +192,10 @@ def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> No
     for mark, name in _STATIC_MARKS.items():
         if tail.startswith(mark):
             shown = tail.partition(b"\0")[0].decode("ascii", "replace")[:48]
-            found.marks.setdefault(name, f'string "{shown}" at {at:#x}')
+            major = _RUNTIME_MARKS.get(mark)
+            if name not in found.marks or (major and major > (found.runtime or "")):
+                found.marks[name] = f'string "{shown}" at {at:#x}'
+                found.runtime = major or found.runtime
             return
     if tail.startswith(BANNER):
         banner = _BANNER_TEXT.match(tail)

@@ -41,7 +41,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.text import truncate
 from ltocompat.rules.engine.joint_requirements import joint
-from ltocompat.rules.services import runs_anywhere, verdict_of
+from ltocompat.rules.services import lacks_kernels, runs_anywhere, verdict_of
 
 _MOST = 20
 Records = Iterable[Required | FloorSetter | Failure]
@@ -127,7 +127,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
     if required.variants:
         title = "the package loads one variant; the lines above are for the least demanding variant"
         yield Items(title, tuple(map(_variant, required.variants)))
-    if required.services and not runs_anywhere(required):
+    if required.services and not lacks_kernels(required):
         yield _gpu_table(required.services, known, why=options.why)
     yield from _lost_kernels(known)
     yield from _hardly(known)
@@ -164,8 +164,10 @@ def _runs_with(required: Required, known: Sequence[Service]) -> str:
     served = [service for service in known if service.how != "none" and not service.hardly]
     alike = grouped((_driver_of(service), service) for service in served)
     if not alike:
+        least, links = _driver_of(known[0]), _links(required, known)
+        if known[0].driver is not None:
+            return f"It has no kernels, so any GPU with driver {least} will do{links}"
         none = "It has no kernels, so any GPU and driver will do"
-        links = _links(required, known)
         return (none if runs_anywhere(required) else "It serves no known GPU") + links
     # Where some GPU has a driver, those without one are exceptions.
     most = max(alike, key=lambda driver: (driver != _BEYOND, len(alike[driver])))

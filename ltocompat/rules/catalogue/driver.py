@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
 _FORM_OF_13 = 13
+_BEFORE_12 = 10
+"""The oldest major whose floor is as low as that of every older one, and that of 11."""
 
 
 @per_image("DRV-01", Route.LOAD, ImageKind.SASS)
@@ -53,17 +55,21 @@ def driver_below_major_floor(image: ImageSignature, _: Subject) -> Iterator[Requ
 
 @rule("DRV-01")
 def driver_below_runtime(host: HostBinary) -> Iterator[Requirement]:
-    """The CUDA runtime that the loader loads with a file refuses older drivers at each call.
+    """The CUDA runtime inside a file, or loaded with it, refuses older drivers at each call.
 
-    The engine asks it only if older drivers may load some code, or if there are no kernels.
+    The engine asks it only if older drivers may load some code, or if there are no kernels. A copy
+    without a known major is older than CUDA 12.
     """
-    from ltocompat.rules.linker_imports import files_of, majors_of  # late
+    from ltocompat.rules.linker_imports import files_of, majors, majors_of  # late
 
-    for major in majors_of(files_of(host, "libcudart", "needed"))[:1]:
+    copies = [each for each in host.libraries if (each.name, each.how) == ("libcudart", "static")]
+    needed = majors_of(files_of(host, "libcudart", "needed"))
+    known = (majors(host, "libcudart") if copies else needed)[:1]
+    for major in known or ((_BEFORE_12,) if copies else ()):
         yield Requirement(
             driver_of_major(major),
-            f"the CUDA runtime {major}",
-            evidence="DT_NEEDED",
+            f"the CUDA runtime {major}" if known else "a CUDA runtime older than 12",
+            evidence=copies[0].evidence if copies else "DT_NEEDED",
             runtime=major,
         )
 

@@ -360,7 +360,7 @@ def _branch(driver: DriverVersion) -> DriverVersion:
 
 def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) -> RouteFloor:
     coverage, driver, linker = line.result.coverage, line.driver, line.linker
-    served = coverage.served > 0
+    served = coverage.served > 0 or coverage.idle
     objecting = [f for f in line.result.findings if f.verdict > Verdict.JIT]
     set_by = {
         *(driver.set_by if driver else ()),

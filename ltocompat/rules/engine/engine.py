@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.image import HostBinary
+from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Finding
@@ -73,7 +73,8 @@ class Engine:
         asked = {host: self.requirements_of_host(host) for host in whole.hosts}
         runtimes = {each.runtime for each in chain.from_iterable(asked.values())} - {0}
         images = (image for group in whole.groups for image in group.signature.images)
-        majors = (makers.major(image) for image in images if image.has_kernels is not False)
+        loaded = (image for image in images if image.kind is not ImageKind.LTOIR)
+        majors = (makers.major(image) for image in loaded if image.has_kernels is not False)
         asks = bool(whole.groups) and min(majors, default=0) < min(runtimes, default=0)
         counting = (0, min(runtimes)) if asks else (0,)
         return {host: tuple(r for r in own if r.runtime in counting) for host, own in asked.items()}

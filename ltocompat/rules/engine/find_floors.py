@@ -183,11 +183,15 @@ def line_floors(checked: Checked, gpu: Gpu, *, asks_linker: bool) -> Iterator[Li
         links = asks_linker or (served and route is not Route.LOAD)
         if links:
             linker = newest_passing_range(nvjitlink_minors(), lines, lambda _: False)
-        if linker is None and (links or not served):
+        idle = newest.result.coverage.idle
+        if linker is None and (links or not (served or idle)):
             yield LineFloors(route, None, None, newest.result)
             continue
         used = linker.first if linker else nvjitlink_minors()[-1]
         driver = _driver_floor(checked, gpu, route, used)
+        before = checked.lines(gpu, drivers.before_tables(), used)[route]
+        if idle and not any(each.about_loading for each in before.objections):
+            driver = None  # any will do
         at = driver.first if driver else drivers.production_drivers()[-1]
         result = checked.lines(gpu, at, used)[route].result
         # What is newer than all that fail may pass with nothing for the GPU: no floor for it.

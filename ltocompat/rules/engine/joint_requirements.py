@@ -13,7 +13,14 @@ from ltocompat.model.requirement import LinkerFloor, PasteLine, Required, Servic
 from ltocompat.model.words import count
 from ltocompat.rules.engine.metadata_lines import joint_versions
 from ltocompat.rules.engine.paste_lines import conda_linker, machine_lines
-from ltocompat.rules.services import HOW, is_served, promised, runs_anywhere, verdict_of
+from ltocompat.rules.services import (
+    HOW,
+    is_served,
+    lacks_kernels,
+    promised,
+    runs_anywhere,
+    verdict_of,
+)
 
 _HOW = (*HOW, "none")
 
@@ -66,7 +73,8 @@ def _joint_linker(floors: Sequence[LinkerFloor]) -> LinkerFloor:
 def _joint_service(row: Sequence[tuple[Required, Service]]) -> Service:
     """The support for one GPU by several artifacts, of which each has to work."""
     several = sorted((service for _, service in row), key=verdict_of, reverse=True)
-    how = max((service.how for service in several), key=_HOW.index)
+    coded = [service for needs, service in row if not lacks_kernels(needs)] or several
+    how = max((service.how for service in coded), key=_HOW.index)
     drivers = [service.driver for service in several if service.driver]
     ends = [service.last_driver for service in several if service.last_driver]
     works = len(drivers) == len(several) and max(drivers) <= min(ends, default=max(drivers))

@@ -15,7 +15,7 @@ from typing import Any
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.generic import grouped
 from ltocompat.model.requirement import NEXT, Required, Service
-from ltocompat.rules.services import is_served, promised
+from ltocompat.rules.services import promised
 
 _DRIVER, _GPU = "nvidia.com/cuda.driver-version", "nvidia.com/gpu.compute"
 
@@ -33,7 +33,7 @@ def specification(artifacts: Iterable[Required]) -> Iterator[str]:
         alike = grouped(
             ((service.driver, service.last_driver, service.number // 10), service)
             for service in promised(required.services)
-            if is_served(service) and service.driver is not None and service.name != NEXT
+            if service.driver is not None and service.name != NEXT
         )
         yield f"  - name: {json.dumps(required.path)}"
         yield "    matchAny:" if alike else "    matchAny: []"
