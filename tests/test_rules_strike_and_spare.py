@@ -5,6 +5,7 @@ Tests say it themselves (``@strikes``, ``@spares``); those that no other file ha
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat.cli import run
 from ltocompat.commands.explain import explain
+from ltocompat.facts.gpus import GpuModel, gpu_models
 from ltocompat.model.errors import Missing
 from ltocompat.model.verdict import Level, Verdict
 from ltocompat.rules.prose import rules
@@ -173,6 +175,33 @@ def test_a_file_of_another_platform_fails_and_a_package_of_one_is_told(
     (packed,) = [r for r in ltocompat.check(wheel, f"os={system},{target}", floors=False) if r.gpu]
     levels = [finding.level for finding in packed.findings if finding.rule == "TGT-04"]
     assert levels == [Level.WARNING] * fails
+
+
+MODELS = {(model.number, model.cpu): model for model in gpu_models()}.values()
+"""A model of each architecture, and one that is sold with Arm cores alone."""
+
+
+@strikes("TGT-04")
+@spares("TGT-04")
+@pytest.mark.parametrize("name", ["libsaxpy.so", "saxpy.dll"])
+@pytest.mark.parametrize("system", ["", "os=linux,", "os=linux-aarch64,"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_gpu_with_arm_cores_runs_no_program_of_x86(
+    name: str, system: str, model: GpuModel
+) -> None:
+    """NVIDIA sells Jetson, GB10, GH200 and GB200 with Arm cores alone; an sm_ number names none."""
+    words = re.split(r"\W+", model.name)
+    arm = {*words} & {"Jetson", "Tegra", "GB10", "Spark", "GH200", "GH200L", "GB200", "GB300"}
+    target = f"{system}driver=595.45.04,gpu={model.name}"
+    (result,) = ltocompat.check(FOLDER / "objects" / name, target, floors=False)
+    other = bool(arm) or system == "os=linux-aarch64," or (bool(system) and name == "saxpy.dll")
+    told = [finding for finding in result.findings if finding.rule == "TGT-04"]
+    assert bool(told) is other
+    assert result.verdict is Verdict.FAIL or not told
+    assert all((f"{model.name} has Arm cores" in each.message) is bool(arm) for each in told)
+    by_number = target.replace(model.name, f"sm_{model.number}")
+    if not system:
+        assert "TGT-04" not in found(by_number, f"objects/{name}")
 
 
 @strikes("BLD-08")

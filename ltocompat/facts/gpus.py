@@ -271,7 +271,8 @@ def _by_name(text: str) -> Gpu | None:
             "sm_ number"
         )
     arch = SmArch(numbers[0])
-    return Gpu(text, arch, _common(m.data_center for m in models), models[0].tegra)
+    arm = all(model.tegra or model.cpu == "arm" for model in models)
+    return Gpu(text, arch, _common(m.data_center for m in models), models[0].tegra, arm)
 
 
 def _by_number(text: str, number: int, suffix: str) -> Gpu:

@@ -109,12 +109,15 @@ class Gpu(Struct, frozen=True, cache_hash=True):
             None if the name doesn't show this.
         tegra: True for an integrated GPU (Jetson, DRIVE); NVIDIA does not promise that code for
             discrete GPUs runs there.
+        arm: True if it is named as a model that is sold only with Arm cores (Jetson, GB10, GH200),
+            so that the machine is ``linux-aarch64``.
     """
 
     name: str
     arch: SmArch
     data_center: bool | None = None
     tegra: bool = False
+    arm: bool = False
 
     def __str__(self) -> str:
         return self.name

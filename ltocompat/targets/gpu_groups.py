@@ -65,7 +65,8 @@ def gpus_named(
     sold = [sm for sm in sms() if belongs(sm) and (of_arm or not sm.tegra)]
     found = tuple(_gpu(sm) for sm in sold if _runs(sm, driver))
     if data_center is not None:
-        found = tuple(replace(gpu, data_center=data_center) for gpu in found)
+        arm = word == "jetson"
+        found = tuple(replace(gpu, data_center=data_center, arm=arm) for gpu in found)
     if not found:
         raise UsageError(
             f"gpu={text}: no such GPU is known to run on driver {driver and driver.text}"

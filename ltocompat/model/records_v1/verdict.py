@@ -37,7 +37,7 @@ class VersionSet(Record):
     every: bool
 
 
-@published(targets.Gpu)
+@published(targets.Gpu, "arm")
 class Gpu(Record):
     """A GPU of a deploy target."""
 

@@ -14,7 +14,7 @@ from ltocompat.facts.drivers import branch_cuda, earlier_cuda
 from ltocompat.facts.gpus import may_be_consumer
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.location import Location
-from ltocompat.model.target import ANY_DRIVER, DriverVersion, VersionSet
+from ltocompat.model.target import ANY_DRIVER, DriverVersion, System, VersionSet
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Finding, Level, Result, Verdict
 from ltocompat.rules.builtin_rules import CONTAINER_REFUSED, OTHER_PLATFORM, OWN_DRIVER
 from ltocompat.rules.constraints import driver_cuda
@@ -106,23 +106,32 @@ def _hosts(driver: DriverVersion, archs: tuple[str, ...], brand: str) -> Iterato
         yield ContainerHost(release, ".".join(map(str, driver.numbers)), archs, (brand,))
 
 
+def _system_of(result: Result) -> System | None:
+    """The system that a target names, or that its GPU tells: Arm cores and Linux."""
+    target, gpu = result.target, result.gpu
+    named = target.system if "os" in dict(target.sources) else None
+    if gpu is not None and gpu.arm and (named is None or named.name == "linux"):
+        return System(machine="aarch64")
+    return named
+
+
 def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
     """``fail`` where an image is for another processor than the target names.
 
     Of an archive of several platforms, a machine pulls that of its own: only a note tells the rest.
     """
-    platform, target = summary.platform.replace("_", "/"), result.target
+    platform, system = summary.platform.replace("_", "/"), _system_of(result)
     machine = _MACHINES.get(platform, "")
-    if not machine or machine == target.system.machine or "os" not in dict(target.sources):
+    if not machine or system is None or machine == system.machine:
         return None
-    message = f"the image is for {platform}, and the target is {target.system.machine}: none of "
+    message = f"the image is for {platform}, and the target is {system.machine}: none of "
     message += "the image's programs starts (exec format error)"
     return _finding(
         CONTAINER_REFUSED,
         Verdict.OK if result.path.endswith(f":{platform}") else Verdict.FAIL,
         message,
         evidence=f"platform {summary.platform}",
-        remedy=f"pull or build the image with --platform {_NAMES[target.system.machine]}",
+        remedy=f"pull or build the image with --platform {_NAMES[system.machine]}",
     )
 
 
@@ -131,16 +140,20 @@ def _other_platform(result: Result, summary: ArtifactSummary) -> Finding | None:
 
     Of the packages for several platforms, an installer picks one itself: a warning tells that.
     """
-    system, hosts = result.target.system, [host for host in summary.hosts if host.linked]
+    system, hosts = _system_of(result), [host for host in summary.hosts if host.linked]
+    if system is None:
+        return None
     processor = {"x86_64": "x86-64", "aarch64": "AArch64"}.get(system.machine, system.machine)
     found = {(host.format, host.machine) for host in hosts}
     right = ("PE" if system.name == "windows" else "ELF", processor) in found
-    if not found or right or summary.platform or "os" not in dict(result.target.sources):
+    if not found or right or summary.platform:
         return None
     kinds = " and ".join(f"{machine} ({form})" for form, machine in sorted(found))
     packaged = any(host.place.members for host in hosts)
     after = "only its device code was checked" if packaged else "its loader refuses the file"
-    message = f"it is built for {kinds}, but the target is {system.name} on {processor}: {after}"
+    cores = f" ({result.gpu} has Arm cores)" if result.gpu and result.gpu.arm else ""
+    message = f"it is built for {kinds}, but the target is {system.name} on {processor}{cores}: "
+    message += after
     level = Level.WARNING if packaged else Level.ERROR
     return _finding(OTHER_PLATFORM, Verdict.OK if packaged else Verdict.FAIL, message, level=level)
 

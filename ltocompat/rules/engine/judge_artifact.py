@@ -112,7 +112,8 @@ class ArtifactJudge:
         judge = self._on_gpus if target.gpus else self._on_possible_gpus
         exact = functools.partial(judge, wanted=wanted, line=line)
         found, summary = over_versions(target, exact), self._whole.summary
-        if summary.starts_on or summary.platform or "os" in dict(target.sources):
+        known_system = "os" in dict(target.sources) or any(gpu.arm for gpu in target.gpus)
+        if summary.starts_on or summary.platform or known_system:
             from ltocompat.rules.engine.container_start import starting  # late: few need it
 
             found = (starting(each, summary) for each in found)
