@@ -42,8 +42,8 @@ VERBS = {
 A new verb needs one file of its name, a function or group of its name in it, and one entry here."""
 
 
+# The variable by which a shell asks for completions.
 _COMPLETE = "_LTOCOMPAT_COMPLETE"
-"""The variable by which a shell asks for completions."""
 
 
 def verb_command(name: str) -> click.Command:

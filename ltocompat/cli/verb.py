@@ -26,6 +26,7 @@ from ltocompat.model.target import THIS_MACHINE
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+# The sections of the help, each with the names of its options; all others are in the first.
 _SECTIONS = {
     "Input": "beside python platform kind arch made_by root jobs match sources append shard "
     "platforms",
@@ -37,13 +38,12 @@ _SECTIONS = {
     "Exit code": "strict fail_on allow_empty forbid baseline",
     "Help": "help_all help _click_default_help",
 }
-"""The sections of the help, each with the names of its options; all others are in the first."""
+# Names of the options that ``--help`` leaves to ``--help-all``.
 _RARE = (
     "trial_seconds require_sandbox cache jobs notes verbose allow_empty fail_on write_baseline "
     "route changes to_zstd build add_only shard scheduler dashboard append retry_failed hashes "
     "max_member_bytes limit_bytes every_python platforms log_level"
 )
-"""Names of the options that ``--help`` leaves to ``--help-all``."""
 _ALL = "help_all"
 
 
@@ -224,8 +224,8 @@ def _looks_like_flag(word: str) -> bool:
 
 
 _TEXT = "words"
+# Arguments that may be other things than paths: indexes, a cluster, surveys, words of messages.
 _TAKE_ADDRESSES = {"sources", "scheduler", "folder", "shards", "page", _TEXT}
-"""Arguments that may be other things than paths: indexes, a cluster, surveys, words of messages."""
 
 
 def _refuse_addresses(param: click.Parameter, value: object) -> None:

@@ -24,8 +24,8 @@ from ltocompat.targets.linkers import Machine
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.machine.save import target_of
 
+# The PATH that Docker sets if an image sets none.
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""The PATH that Docker sets if an image sets none."""
 
 
 class Surroundings(Struct, frozen=True):

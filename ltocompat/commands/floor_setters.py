@@ -79,8 +79,8 @@ def surveyed(pinned: Sequence[Package], folder: str, system: System) -> list[Lib
     return [Library(name, Location(needs.path), needs, system) for name, needs in found if needs]
 
 
+# The minimum of one part of a target for a library: an order, its words, and its rules.
 _Asked = tuple[tuple[Any, ...], str, tuple[str, ...]]
-"""The minimum of one part of a target for a library: an order, its words, and its rules."""
 Floor = Callable[[Required], "_Asked | None"]
 
 

@@ -41,8 +41,8 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.services import promised
 from ltocompat.targets.text_file import OWN
 
+# An artifact, and the answer of ``require`` about it, which takes long.
 _Known = tuple[ArtifactSummary, Required]
-"""An artifact, and the answer of ``require`` about it, which takes long."""
 
 
 class PolicyDraft(Struct, frozen=True):

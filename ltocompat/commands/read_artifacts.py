@@ -285,8 +285,8 @@ def may_be_linked(view: ByteView) -> bool:
 
 
 _LIBCUDA = re.compile(r"(.*)/libcuda\.so\.([0-9]{3}(?:\.[0-9]{1,4}){1,2})")
+# Where NVIDIA's tools look for cuda-compat (libnvidia-container, src/nvc_container.c).
 _COMPAT = re.compile(r"/usr/local/cuda[^/]*/compat/?")
-"""Where NVIDIA's tools look for cuda-compat (libnvidia-container, src/nvc_container.c)."""
 
 
 def add_metadata(summary: ArtifactSummary, package: Package | None) -> None:

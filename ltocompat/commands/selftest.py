@@ -94,8 +94,8 @@ def compared(answer: LoadAnswer, x: array[float], y: array[float]) -> tuple[bool
 # What is linked where there is no GPU: every NVRTC and nvJitLink since 12.0 knows it.
 _NO_GPU = SmArch(80)
 
+# A linker and its process.
 _Linking = tuple[Linker, Pool]
-"""A linker and its process."""
 
 _KERNEL = "selftest"
 _THREADS = 128

@@ -47,8 +47,8 @@ from ltocompat.scan.walk import Batch, batches_of_view, files
 from ltocompat.targets.arch_list import arch_list
 
 # Beyond 19 frames need larger windows than those that NVIDIA's tools write.
+# Levels of Zstandard; those of the modes give the same bytes as NVIDIA's own tools.
 _LEVELS = {"size": 19, "balance": 5, **{f"{level}": level for level in range(1, 20)}}
-"""Levels of Zstandard; those of the modes give the same bytes as NVIDIA's own tools."""
 _SOURCE = "slim"
 _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 

@@ -120,8 +120,8 @@ def beyond_tables() -> DriverVersion:
     return DriverVersion((driver_branches()[-1] + _BRANCH_STEP,))
 
 
+# Branches have multiples of five; numbers between are later Windows drivers of a branch.
 _BRANCH_STEP = 5
-"""Branches have multiples of five; numbers between are later Windows drivers of a branch."""
 
 
 def branch_of(driver: DriverVersion) -> int:

@@ -15,6 +15,7 @@ _TAG = re.compile(
     r"</?(?:a|b|br|code|details|div|em|i|li|ol|p|pre|samp|span|strong|summary|td|th|tr|ul)"
     r"(?: [^<>]{0,200})?/?>"
 )
+# Typographic quotation marks, and full-width punctuation.
 _STRAIGHT = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
@@ -23,14 +24,13 @@ _STRAIGHT = str.maketrans(
         **{chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)},
     }
 )
-"""Typographic quotation marks, and full-width punctuation."""
 _ESCAPED = re.compile(r"\\(?:([nrt])|u([0-9a-fA-F]{4})|(['\"/\\]))")
 _BLANKS = {"n": "\n", "r": "\n", "t": " "}
 # A path of Windows has a backslash before other letters, too.
 _JSON = re.compile(r"(?!.*[^\\]\\[^\"'/\\bfnrtux])(?:\s{0,20}[\[{\"]|.{0,4000}\\\")")
 _MARKDOWN = re.compile(r"\\([_*`>#~|-])")
+# Markdown escapes all of these characters; Windows paths have others after a backslash, too.
 _UNESCAPED = re.compile(r"(?<!\\)[_*`]")
-"""Markdown escapes all of these characters; Windows paths have others after a backslash, too."""
 _BULLET = re.compile(r"(?:[-*] )?\*\*(?=\S)|(?<=\S)\*\*(?=\s|$)")
 # Quote marks and edges of a box around a line; a line that is nothing but edges is none.
 _LEFT_EDGE = re.compile(r"\s{0,20}(?:>\s?){1,8}|\s{0,4}[|│┃║] ?")
@@ -48,8 +48,8 @@ _LOGGED = re.compile(
     r"|[|:-]|\s){1,12}"
 )
 _NEAR = 100  # letters; no fixed string of a message has more
+# Terminals and boxes are at least this wide: a shorter line was not wrapped.
 _NARROWEST = 40
-"""Terminals and boxes are at least this wide: a shorter line was not wrapped."""
 
 
 class _Piece(Struct, frozen=True):

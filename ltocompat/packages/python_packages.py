@@ -30,8 +30,8 @@ from ltocompat.packages.metadata import MOST_BYTES, python_and_platforms, read_m
 from ltocompat.packages.resolving import extras_asked
 from ltocompat.packages.values import Kind, Package, installed_path, normalized, within_limits
 
+# Distributions, and the names that they require, with the required extras.
 _Around: TypeAlias = "tuple[tuple[Package, ...], Mapping[str, frozenset[str]]]"
-"""Distributions, and the names that they require, with the required extras."""
 _VARIANT = "variant.json"
 _LIBRARY = re.compile(rb'^"?([^,\n]+(?:\.so[.0-9]*|\.dll))"?,', re.MULTILINE)
 # Calls that load a library or name its folder, and imports of packages that load those of CUDA.

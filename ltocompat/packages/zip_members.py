@@ -32,8 +32,8 @@ _HARMLESS_NAMES = (
     "authors", "changelog", "changes", "copying", "licence", "license", "metadata", "notice",
     "readme", "record", "requested", "wheel",
 )  # fmt: skip
+# The bytes of the smallest image, object or non-empty archive.
 _SMALLEST = 64
-"""The bytes of the smallest image, object or non-empty archive."""
 
 
 class ZipMember(Struct, frozen=True):

@@ -55,8 +55,8 @@ class Packing(Struct, frozen=True):
     all: bool = False
 
 
+# A Zstandard frame; the size and the SHA-256 of its unpacked bytes.
 _Frame = tuple[bytes, int, bytes]
-"""A Zstandard frame; the size and the SHA-256 of its unpacked bytes."""
 
 
 def _frame(data: bytes, level: int) -> _Frame:

@@ -16,8 +16,8 @@ from ltocompat.rules.message_values import FIELD, filled, values_known
 from ltocompat.rules.prose import Row, rows
 
 _NEAR = 4000  # characters
+# The first release with images, and with packages for apt and conda, that are still there.
 _PACKAGED = Release(11, 3)
-"""The first release with images, and with packages for apt and conda, that are still there."""
 
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):

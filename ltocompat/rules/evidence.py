@@ -10,8 +10,8 @@ from ltocompat.facts.gpus import models_named, sm
 from ltocompat.rules.literals import places
 from ltocompat.rules.prose import table
 
+# Architectures from before the table, of which errors still speak.
 _FERMI = ("20", "21")
-"""Architectures from before the table, of which errors still speak."""
 
 
 @functools.cache

@@ -385,8 +385,8 @@ def filled(template: str, values: Mapping[str, str], alien: str = "", unfit: Unf
     return _own(sentence + template[end:].format_map(known), is_alien).lstrip(";, ")
 
 
+# Stands where nothing is left that fits, so that the clause around it goes, too.
 _LOST = "\0"
-"""Stands where nothing is left that fits, so that the clause around it goes, too."""
 _ASIDE = re.compile(r" ?(?<![\w!$])\(((?:[^()]|\([^()]*\))*)\)")
 _PARTED = r"; (?:or )?|, or |, and |\. (?=[A-Z])"
 _WHOLE = r"""\((?:[^()]|\([^()]*\))*\)|(?<=[ =(])'[^']*'|(?<=[ =(])"[^"]*\""""

@@ -31,8 +31,8 @@ GPU_TO_COME = 1990
 OTHER_CPUS = frozenset({"x86-64", "x86", "i386"})
 _MOST_ARCHS = 8
 
+# Images that pack alike.
 _Stored = tuple[ImageKind, Compression]
-"""Images that pack alike."""
 
 
 class _Found(Struct):

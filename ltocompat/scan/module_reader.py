@@ -27,8 +27,8 @@ from ltocompat.scan.second_pass import with_symbols
 
 _LARGE = 16 << 10
 
+# Modules of one innermost file with one signature and equal answers of linkers.
 _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
-"""Modules of one innermost file with one signature and equal answers of linkers."""
 
 
 ReadPlan = tuple[KernelsToCount, SymbolsToRead]

@@ -64,8 +64,8 @@ Modules = Sequence[tuple[StoredModule, Module]]
 """Modules as stored, and as described."""
 
 _BATCH = 1024
+# Packages with fewer bytes have no file that is worth several processes.
 _SLICED = slices.LARGE // 4
-"""Packages with fewer bytes have no file that is worth several processes."""
 
 
 class ScanSettings(Struct, frozen=True):

@@ -240,8 +240,8 @@ def load_yaml(path: str, text: str, budget: Budget) -> object:
         raise UsageError(f"{path} is not a YAML file: {reason[:200]}; correct it") from error
 
 
+# The deepest nesting of lists and tables; lock files have five levels, and each costs time.
 _DEEPEST = 100
-"""The deepest nesting of lists and tables; lock files have five levels, and each costs time."""
 
 
 class _Building(Struct):

@@ -75,8 +75,8 @@ class _LinkJob(Struct, frozen=True):
         return pick_for_linker(signature, self.arch, self.release, lto=self.lto)
 
 
+# A linked signature: its innermost file in the current file, and the target.
 _Linked = tuple[tuple[str, ...], ModuleSignature, _LinkJob]
-"""A linked signature: its innermost file in the current file, and the target."""
 
 
 class LinkTrial(ExitStack):

@@ -26,8 +26,8 @@ _NOTHING, _LINK = "none", "link"  # how a GPU is served
 _NONE_KNOWN = "none that is known"
 
 
+# The minimum nvJitLink that exports all names that the host code of each side imports, if any.
 _Imports = tuple[Release | None, Release | None]
-"""The minimum nvJitLink that exports all names that the host code of each side imports, if any."""
 
 
 def floor_moves(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
@@ -170,8 +170,8 @@ def _of_gpus(
             yield Change(kind, "", about, *sides, 1, word if rose else None)
 
 
+# Values before and after, each pair with the GPUs that moved so.
 _Moved = dict[tuple[T, T], list[str]]
-"""Values before and after, each pair with the GPUs that moved so."""
 
 
 def _moved(old: Required, new: Required, value: Callable[[Service], T | None]) -> _Moved[T]:

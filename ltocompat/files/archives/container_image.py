@@ -240,10 +240,10 @@ def _is_docker(entry: object) -> bool:
     )
 
 
+# Builders write the shell and its arguments into the line.
 _SHELL = re.compile(
     r"^(?:RUN )?(?:\|[0-9]{1,9} .*?)?/bin/(?:ba)?sh (?:-[a-z]+ (?:pipefail )?)+(#\(nop\) )?"
 )
-"""Builders write the shell and its arguments into the line."""
 
 
 def _histories(config: dict[str, Any], number: int) -> list[str]:

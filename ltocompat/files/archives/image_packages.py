@@ -32,8 +32,8 @@ _SEARCHED = re.compile(r"^\s*+(/[^\s#]+)", re.MULTILINE)
 _FILE = {"pip": r'^"?([^"\n]+?)"?,', "conda": r'"([^"\n]+)"', "dpkg": r"^(?:[0-9a-f]{32}  )?(.+)"}
 _OF_DPKG = re.compile(r"^Package: (\S+)\n(?:(?!Package:).+\n)*?Version: (\S+)", re.MULTILINE)
 _OF_APK = re.compile(r"^([PVFR]):(.+)", re.MULTILINE)
+# Files without code, which are most files.
 _OTHERS = re.compile(r"\.(?:pyc|pyi|h|hpp|hh|cuh|inl|txt|md|html|js|gz|mo)$|/share/", re.IGNORECASE)
-"""Files without code, which are most files."""
 
 
 def packages_listed(

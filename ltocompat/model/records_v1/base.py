@@ -77,6 +77,7 @@ VerdictWord = Annotated[
 ]
 
 R = TypeVar("R", bound=Record)
+# The record type of each model type; ``published`` adds structs.
 _TYPES: dict[Any, Any] = {
     **{plain: plain for plain in (bool, str, float, type(None), ...)},
     int: Count,
@@ -87,7 +88,6 @@ _TYPES: dict[Any, Any] = {
     DriverVersion: str,
     Verdict: VerdictWord,
 }
-"""The record type of each model type; ``published`` adds structs."""
 
 
 def published(model: type[Struct], *hidden: str) -> Callable[[type[R]], type[R]]:

@@ -17,6 +17,7 @@ from ltocompat.rules.rule import Requirement, Rule, Subject
 
 __all__ = ["found_about", "requirements_of", "requirements_of_host", "rules_about"]
 
+# The families that have rules which look at a type of things.
 _LOOK_AT = {
     "Subject": "driver ptx sass ltoir fatbin cuda_compat device_link image",
     "ImageSignature": "ptx sass ltoir fatbin device_link",
@@ -29,15 +30,14 @@ _LOOK_AT = {
     "Installed": "package_dependencies package_promises",
     "ShippedImage": "package_promises",
 }
-"""The families that have rules which look at a type of things."""
 
+# Families whose rules judge loaded code only if it has an image of one of these kinds.
 _SPEAK_OF = {
     "ptx": {ImageKind.PTX, ImageKind.SASS},  # of SASS without PTX, too
     "sass": {ImageKind.SASS},
     "ltoir": {ImageKind.LTOIR},
     "device_link": {ImageKind.LTOIR},
 }
-"""Families whose rules judge loaded code only if it has an image of one of these kinds."""
 
 
 @functools.cache

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
 _FORM_OF_13 = 13
+# The oldest major whose floor is as low as that of every older one, and that of 11.
 _BEFORE_12 = 10
-"""The oldest major whose floor is as low as that of every older one, and that of 11."""
 
 
 @per_image("DRV-01", Route.LOAD, ImageKind.SASS)

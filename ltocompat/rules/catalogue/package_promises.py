@@ -289,8 +289,8 @@ def drivers_of_image(image: ShippedImage) -> Iterator[Problem]:
 
 
 _LIBCUDA = re.compile(r"libcuda\.so(?:\.1|\.[0-9]{3}\.[0-9.]+)?", re.ASCII)  # Tegra's is .1.1
+# Where loaders look by themselves, too.
 _LOCAL = ("/usr/local/lib", "/usr/local/lib64")
-"""Where loaders look by themselves, too."""
 
 
 @rule("PKG-23")

@@ -171,8 +171,8 @@ def _relocatable(image: ImageSignature) -> tuple[Verdict, str, str]:
     return Verdict.UNDOCUMENTED, text, "; its symbols"
 
 
+# The architectures that nvcc compiles for without -arch, and the majors of CUDA that do.
 _DEFAULTS = {52: (11, 12), 75: (13,)}
-"""The architectures that nvcc compiles for without -arch, and the majors of CUDA that do."""
 
 
 @rule("SASS-09")

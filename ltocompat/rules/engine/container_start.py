@@ -24,8 +24,8 @@ from ltocompat.targets.versions.container import ContainerHost, least_admitted, 
 from ltocompat.targets.versions.drivers import driver_version_in_name
 
 _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
+# Brands of NVML that images since CUDA 12.6 leave out: cuda-compat isn't for such GPUs.
 _CONSUMER = frozenset(("geforce", "geforcertx", "titan", "titanrtx"))
-"""Brands of NVML that images since CUDA 12.6 leave out: cuda-compat isn't for such GPUs."""
 _MACHINES = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 _NAMES = {machine: name for name, machine in _MACHINES.items()}
 _ANY, _NO_BRAND = "unknown", "none"

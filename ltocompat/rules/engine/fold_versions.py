@@ -27,6 +27,7 @@ from ltocompat.model.verdict import (
 )
 from ltocompat.rules.engine.findings import in_order
 
+# The keys of a target that can be sets, and what sentences call them.
 _PARTS = {
     "driver": "driver",
     "compat": "cuda-compat",
@@ -34,12 +35,11 @@ _PARTS = {
     "nvlink": "nvlink",
     "nvrtc": "NVRTC",
 }
-"""The keys of a target that can be sets, and what sentences call them."""
 
 Row = tuple[Gpu | None, Route | None]
 Rows = Mapping[Row, Result]
+# A rule, and the evidence by which it speaks.
 _Subject = tuple[str, str]
-"""A rule, and the evidence by which it speaks."""
 
 
 def over_versions(target: Target, judge: Callable[[Target], Iterable[Result]]) -> Iterator[Result]:

@@ -38,6 +38,7 @@ _NODES = re.compile(
 )
 
 
+# Forms of text about machines: the keys, the mark and the reader of each.
 _FORMS = (
     (("smi",), nvidia_smi.is_report, nvidia_smi.read_report),
     (("smi",), nvidia_smi.is_table, nvidia_smi.read_table),
@@ -46,7 +47,6 @@ _FORMS = (
     (("nodes",), kubernetes.shows_labels, kubernetes.read_labels),
     (("slurm", "nodes"), slurm.is_nodes, slurm.read_nodes),
 )
-"""Forms of text about machines: the keys, the mark and the reader of each."""
 
 
 def described_targets(
