@@ -109,8 +109,8 @@ class Gpu(Struct, frozen=True, cache_hash=True):
             None if the name doesn't show this.
         tegra: True for an integrated GPU (Jetson, DRIVE); NVIDIA does not promise that code for
             discrete GPUs runs there.
-        arm: True if it is named as a model that is sold only with Arm cores (Jetson, GB10, GH200),
-            so that the machine is ``linux-aarch64``.
+        arm: True if its name is that of a model that is sold only with Arm cores: Jetson, GB10,
+            GH200. The machine is then ``linux-aarch64``.
     """
 
     name: str
