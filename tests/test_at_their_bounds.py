@@ -437,7 +437,7 @@ def test_answers_of_linkers_are_kept_where_the_user_wants_it(
     kept = list[bool]()
 
     class Trial(contextlib.ExitStack):
-        def __init__(self, _: object, *, cache: object, **__: object) -> None:
+        def __init__(self, *_: object, cache: object, **__: object) -> None:
             super().__init__()
             self.for_file = None
             kept.append(cache is not None)

@@ -28,7 +28,7 @@ from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_inputs import SingleLink, gather_all
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import Reason, explain
-from ltocompat.trial.try_links import link_all
+from ltocompat.trial.try_single_link import link_all
 from ltocompat.trial.values import (
     DEFAULT_TRIAL_LIMITS,
     LANDLOCK,

@@ -28,7 +28,8 @@ from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.scan.summarize import _regrouped
 from ltocompat.targets import parse
 from ltocompat.targets.linkers import Tool
-from ltocompat.trial.try_links import _LinkJob, _plan
+from ltocompat.trial.link_job import LinkJob
+from ltocompat.trial.try_links import _plan
 
 PLACE = Location("libexample.so")
 H100 = "driver=580.95.05,nvjitlink=13.0,gpu=h100"
@@ -253,7 +254,7 @@ def test_a_fragment_is_compiled_whole_where_the_rules_leave_it_open(
 ) -> None:
     image = replace(ltoir(arch, *sorted(releases)), in_fatbin=in_fatbin)
     module = group(image, registered=False)
-    plan = _plan(module.signature, _LinkJob(Tool.NVJITLINK, *parsed(linker, gpu)))
+    plan = _plan(module.signature, LinkJob(Tool.NVJITLINK, *parsed(linker, gpu)))
     open_ = judged(module, target=f"driver=580,nvjitlink={linker},gpu={gpu}").verdict
     if plan is not None and open_ is not Verdict.FAIL:
         assert plan.compiled == (open_ is Verdict.UNKNOWN)

@@ -348,7 +348,7 @@ def _kept_summaries(
     """The summaries of files that have not changed, else of what is read now and kept."""
     how = repr((reading.targets, reading.settings.limits))
     for path in (os.fspath(path) for path in paths):
-        key = None if cache is None else cache.key(path, f"{how} {linkers.identity()}")
+        key = None if cache is None else cache.key(path, f"{how} {linkers.identity}")
         known = None if cache is None or key is None else cache.get(key)
         if known is not None:
             yield from known

@@ -32,7 +32,7 @@ from ltocompat.trial.link_inputs import (
 )
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import explain
-from ltocompat.trial.try_links import link_all
+from ltocompat.trial.try_single_link import link_all
 from ltocompat.trial.values import Answer, LinkOutcome, Request
 
 LTO = "lto"

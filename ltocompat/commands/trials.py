@@ -20,6 +20,7 @@ from ltocompat.model.verdict import Route, Verdict
 
 if TYPE_CHECKING:
     from ltocompat.commands.read_artifacts import ScanOptions
+    from ltocompat.trial.link_job import JobLinkers
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.narrow_makers import MakerNarrower
     from ltocompat.trial.trial_run import TrialRun
@@ -47,6 +48,11 @@ class Trials(ExitStack):
 
         return TrialRun.of(self._options.limits, self._options.progress)
 
+    def _linkers(self, *, only_at_hand: bool = False) -> JobLinkers:
+        from ltocompat.trial.link_job import JobLinkers
+
+        return JobLinkers(self._options.install_linkers, self._run, only_at_hand)
+
     def ask_linkers(
         self, targets: Sequence[Target], only: Collection[Release] | None = None
     ) -> LinkTrial:
@@ -54,15 +60,9 @@ class Trials(ExitStack):
         from ltocompat.trial.cached_linker import TrialCache
         from ltocompat.trial.try_links import LinkTrial
 
-        options = self._options
-        cached = isinstance(options, CheckOptions | AuditOptions) and options.cache
-        trial = LinkTrial(
-            targets,
-            install_missing=options.install_linkers,
-            cache=TrialCache.of() if cached else None,
-            only=only,
-            trial_run=self._run,
-        )
+        cached = isinstance(self._options, CheckOptions | AuditOptions) and self._options.cache
+        cache = TrialCache.of() if cached else None
+        trial = LinkTrial(targets, self._linkers(), cache=cache, only=only)
         self._asked.append(self.enter_context(trial).for_file)
         return trial
 
@@ -89,8 +89,7 @@ class Trials(ExitStack):
             if isinstance(summary, Failure) or not (open_ := unknown_on(summary, targets, route)):
                 yield summary
                 continue
-            install, run = self._options.install_linkers, self._run
-            with LinkTrial(open_, install_missing=install, trial_run=run, at_hand=True) as trial:
+            with LinkTrial(open_, self._linkers(only_at_hand=True)) as trial:
                 again = replace(read, tries=all_of([*self._asked, trial.for_file]))
                 answered = list(summaries([summary.path], again))
             asked = [each for each in answered if isinstance(each, ArtifactSummary)]
@@ -100,14 +99,14 @@ class Trials(ExitStack):
         self, whole: ArtifactSummary, read: ScanOptions, texts: Sequence[str], route: Route | None
     ) -> Answers:
         """Return linkers' answers to one link; ``auto``: only if needed, from installed ones."""
-        from ltocompat.trial.try_links import OneLinkTrial
+        from ltocompat.trial.try_single_link import SingleLinkTrial
 
         at_hand, targets = self._options.trial_link == AUTO, read.targets or ()
         asked = unknown_on(whole, targets, route) if at_hand else targets
         if not asked:
             return {}
-        install = self._options.install_linkers
-        return OneLinkTrial(asked, install, self._run, at_hand).answers(texts, read.settings)
+        linkers = self._linkers(only_at_hand=at_hand)
+        return SingleLinkTrial(asked, linkers).answers(texts, read.settings)
 
     def ask_driver(self, machine: Target) -> None:
         """Try the driver of this machine, which is a target."""

@@ -17,6 +17,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.verdict import Verdict
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets import parse
+from ltocompat.trial.link_job import JobLinkers
 from ltocompat.trial.try_links import LinkTrial
 
 pytestmark = pytest.mark.wild
@@ -68,7 +69,7 @@ def test_what_is_tried_of_a_file_depends_on_no_other(tmp_path: Path) -> None:
             (tmp_path / name).write_bytes(data)
             archive.writestr(name, data)
     goals = parse(["nvjitlink=12.9,gpu=sm_90"])
-    with LinkTrial(goals, install_missing=True) as link_trial:
+    with LinkTrial(goals, JobLinkers(install_missing=True)) as link_trial:
         reading = ScanOptions(ScanSettings(), tuple(goals), link_trial.for_file, apart=True)
         found = [group for summary in summaries([tmp_path], reading) for group in summary.groups]
     assert [group.count for group in found] == [1, 1, 1, 1]
