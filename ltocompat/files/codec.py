@@ -92,14 +92,14 @@ class Payload(Struct, frozen=True):
             Malformed: the bytes don't decode, or not to the declared size.
             LimitExceeded: they would decode to more than the limits allow.
         """
-        prefix = self.prefix()
-        prefix.grow(self.budget.limits.image_bytes)
-        return prefix.data
+        return self.prefix(self.budget.limits.image_bytes).data
 
-    def prefix(self) -> Prefix:
-        """Return a reader of the first bytes."""
+    def prefix(self, size: int = 0) -> Prefix:
+        """Return a reader of the first bytes, which has decoded at least ``size`` of them."""
         self.budget.check_image(self.stored.size, self.size)
-        return Prefix(self)
+        prefix = Prefix(self)
+        prefix.grow(size)
+        return prefix
 
 
 class Prefix(Struct, weakref=True):

@@ -74,7 +74,7 @@ class NeededLibrary(Struct, frozen=True):
         return short(self.hosts[0].place.innermost)
 
     @property
-    def named(self) -> str:
+    def why(self) -> str:
         """The start of a sentence about it: ``libx.so needs libcublas.so.12``."""
         return f"{self.first} needs {self.file}"
 

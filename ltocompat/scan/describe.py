@@ -105,14 +105,10 @@ def describe_module(module: StoredModule, detail: ReadOptions) -> tuple[Module, 
     return Module(module.place, module.section, module.registered, found, uneven=uneven), skipped
 
 
-class Headers(Struct, frozen=True):
+class HeaderReader(Struct, frozen=True):
     """Describes modules by their headers, and by further bytes if ``detail`` requires it."""
 
     detail: ReadOptions
-
-    def fresh(self) -> Headers:
-        """Return this describer, which has no state."""
-        return self
 
     def describe(self, stored: StoredModule) -> tuple[Module, Sequence[Skipped]]:
         """Return a module, and its unreadable images."""
@@ -260,8 +256,7 @@ def _sass(stored: StoredImage, detail: ReadOptions) -> Image:
 def _read_sass(stored: StoredImage, detail: ReadOptions) -> Image:
     payload = stored.payload
     packed = payload.packed
-    prefix = payload.prefix()
-    prefix.grow(HEAD_SIZE)
+    prefix = payload.prefix(HEAD_SIZE)
     header = parse_header(prefix.data, stored.payload.size)
     if packed and not detail.kernels and header.note_index in _USUAL_NOTES:
         early = _early_marks(prefix, header)
@@ -365,9 +360,9 @@ _SEVERAL_TEXTS = "it is several PTX texts in a row, and no compiler accepts a se
 
 
 def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
-    prefix = stored.payload.prefix()
     counts_kernels = detail.kernels or detail.any_kernel
-    prefix.grow(stored.payload.budget.limits.image_bytes if counts_kernels else ptx.HEAD_SIZE)
+    whole = stored.payload.budget.limits.image_bytes
+    prefix = stored.payload.prefix(whole if counts_kernels else ptx.HEAD_SIZE)
     try:
         text = ptx.parse(prefix.data[: ptx.HEAD_SIZE])
     except Malformed:
@@ -384,7 +379,7 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
     problems = _contradictions(_version(stored), stored.entry.arch, "PTX ISA", text.isa, text.arch)
     # It stands alone, and nobody but a user wrote it, or needs sections, which a compiler may add.
     if stored.entry.kind_number is None or text.debug:
-        prefix.grow(stored.payload.budget.limits.image_bytes)
+        prefix.grow(whole)
         image = replace(image, flaws=ptx.flaws(prefix.data, text, stored.payload.budget))
         if ptx.is_several(prefix.data, stored.payload.budget):
             problems += (_SEVERAL_TEXTS,)
@@ -411,9 +406,7 @@ def _ltoir(stored: StoredImage, _: ReadOptions) -> Image:
     if stored.entry.scrambled:
         versions = LtoIrVersions(_version(stored) or "unknown")
         return replace(stored.entry, ltoir=versions, made_by=ltoir_makers(versions))
-    prefix = stored.payload.prefix()
-    prefix.grow(ltoir.HEAD_SIZE)
-    header = ltoir.parse(prefix.data)
+    header = ltoir.parse(stored.payload.prefix(ltoir.HEAD_SIZE).data)
     versions = header.versions
     image = replace(
         _without_entry(stored, header.arch),
@@ -428,9 +421,7 @@ def _tileir(stored: StoredImage, _: ReadOptions) -> Image:
     from ltocompat.files.images import tileir
 
     # the names of its kernels are not laid out in a known way
-    prefix = stored.payload.prefix()
-    prefix.grow(tileir.HEAD_SIZE)
-    needs = Needs(tile_ir=tileir.parse(prefix.data))
+    needs = Needs(tile_ir=tileir.parse(stored.payload.prefix(tileir.HEAD_SIZE).data))
     return replace(_without_entry(stored, None), needs=needs)
 
 

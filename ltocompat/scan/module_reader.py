@@ -69,10 +69,6 @@ class ModuleReader(Struct):
     _detail: ReadOptions
     _filled: set[_Alike] = field(default_factory=set)
 
-    def fresh(self) -> ModuleReader:
-        """Return a new describer for modules after others."""
-        return replace(self, _filled=set())
-
     def describe(self, stored: StoredModule) -> tuple[PartialModule, Sequence[Skipped]]:
         """Return a module in both passes, and its unreadable images."""
         module, skipped = describe_module(stored, self._detail)

@@ -49,9 +49,6 @@ Span = tuple[int, int]
 class Describer(Protocol[T]):
     """Makes records of stored modules in two steps; only the second knows the earlier modules."""
 
-    def fresh(self) -> Describer[T]:
-        """Return a new describer for modules that others lie in front of."""
-
     def describe(self, stored: StoredModule) -> tuple[T, Sequence[Skipped]]:
         """A module, and which of its images can't be read."""
 
@@ -168,7 +165,6 @@ class SlicedFile(Struct, Generic[T], frozen=True):
         """Return the result of one slice; None if a limit is exceeded."""
         budget = Budget(self.budget.limits, deadline=self.budget.deadline)
         walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
-        describer = self.describer.fresh()
         records: list[T | Skipped] = []
         skipped = 0
         with suppress(LimitExceeded):
@@ -176,7 +172,7 @@ class SlicedFile(Struct, Generic[T], frozen=True):
                 if isinstance(stored, Skipped):
                     unread: Sequence[Skipped] = (stored,)
                 else:
-                    described, unread = describer.describe(stored)
+                    described, unread = self.describer.describe(stored)
                     records.append(described)
                 records += unread
                 skipped += len(unread)

@@ -53,7 +53,7 @@ from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits, Recent
 from ltocompat.model.location import Location
 from ltocompat.model.watchdog import watched_steps
 from ltocompat.scan import parallel, slices, workers
-from ltocompat.scan.describe import Headers, ReadOptions
+from ltocompat.scan.describe import HeaderReader, ReadOptions
 from ltocompat.scan.slices import Describer, Slicing
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def records_of_view(
         settings: settings for reading.
         describer: describes its modules; None: describe them by their headers and the settings.
     """
-    describer = describer or Headers(settings.detail)
+    describer = describer or HeaderReader(settings.detail)
     counted = _Count(Location(place.path), settings.limits)
     slicing = None
     if place == Location(place.path) and slices.worth_it(view, _SLICED):
@@ -268,11 +268,11 @@ def records_of_view(
 def batches_of_view(view: ByteView, place: Location, settings: ScanSettings) -> Iterator[Batch]:
     """Yield the records of one file in batches, while the bytes of each can be read."""
     counted = _Count(Location(place.path), settings.limits)
-    headers = Headers(settings.detail)
+    reader = HeaderReader(settings.detail)
     records: list[Record] = []
     modules: list[StoredModule] = []
     for stored in stored_in_file(view, place, settings):
-        records += counted.shown(slices.described(stored, headers))
+        records += counted.shown(slices.described(stored, reader))
         recent = _recent(stored)
         if isinstance(stored, StoredModule):
             modules.append(stored)

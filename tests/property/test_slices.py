@@ -23,7 +23,7 @@ from ltocompat.model.image import HostBinary, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits, Recent
 from ltocompat.model.location import Location
 from ltocompat.scan import slices, workers
-from ltocompat.scan.describe import Headers, ReadOptions
+from ltocompat.scan.describe import HeaderReader, ReadOptions
 from ltocompat.scan.slices import SlicedFile
 from ltocompat.scan.walk import ScanSettings, records_of_view
 
@@ -72,7 +72,7 @@ def files(draw: st.DrawFn) -> bytes:
 
 def sliced(data: bytes, limits: Limits = DEFAULT_LIMITS) -> SlicedFile[Module]:
     view, budget = ByteView.of(data), Budget(limits)
-    return SlicedFile(view, PLACE, read_host(view, budget), budget, Headers(ReadOptions()))
+    return SlicedFile(view, PLACE, read_host(view, budget), budget, HeaderReader(ReadOptions()))
 
 
 def spans(data: bytes, cuts: Iterable[int]) -> list[tuple[int, int]]:
@@ -168,7 +168,7 @@ class Counted:
 @pytest.mark.parametrize("number", [1, 4, 16])
 def test_slices_without_device_code_are_read_once(number: int) -> None:
     source = Counted(bytes(16 << 20) + NESTED)
-    file = SlicedFile(ByteView(source), PLACE, None, Budget(), Headers(ReadOptions()))
+    file = SlicedFile(ByteView(source), PLACE, None, Budget(), HeaderReader(ReadOptions()))
     step = source.size // number
     for part in spans(bytes(source.size), range(step, source.size, step)):
         file.read(part)
@@ -211,7 +211,7 @@ def test_slices_are_of_as_many_bytes_where_no_region_is_in_the_way(
         inside.append(range(start, len(data)))
     data += bytes(50)
     host = mock.Mock(**{"registration.return_value.regions": {each.start for each in inside}})
-    file = SlicedFile(ByteView.of(data), PLACE, host, Budget(), Headers(ReadOptions()))
+    file = SlicedFile(ByteView.of(data), PLACE, host, Budget(), HeaderReader(ReadOptions()))
     with mock.patch.object(slices, "_STEP", 100):
         cuts = [start for start, _ in file.spans(10_000)]
     expected = {0, *(each.start for each in inside)}
@@ -249,7 +249,9 @@ def test_processes_read_what_one_reads(data: bytes, cuts: list[int]) -> None:
 def test_a_module_is_finished_here_whoever_read_it() -> None:
     """And what was decoded for it is let go of."""
     parts = spans(TWICE, [len(TWICE) // 2])
-    finish = mock.patch.object(Headers, "finish", lambda _, module: replace(module, uneven=True))
+    finish = mock.patch.object(
+        HeaderReader, "finish", lambda _, module: replace(module, uneven=True)
+    )
     for missing in ((), (0,), (0, 1)):
         file = sliced(TWICE)
         read = [None if at in missing else file.read(part) for at, part in enumerate(parts)]

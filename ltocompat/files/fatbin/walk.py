@@ -35,9 +35,7 @@ def _zstd_cubin(view: ByteView, budget: Budget) -> Payload:
     """The Zstandard frame at the start of ``view`` that holds a cubin (libcublasLt has some)."""
     stored_size, size = zstd_frame(view, 0, budget)
     stored = view.sub(0, stored_size)
-    first = Payload(stored, Compression.ZSTD, None, budget).prefix()
-    first.grow(HEAD_SIZE)
-    parse_header(first.data)
+    parse_header(Payload(stored, Compression.ZSTD, None, budget).prefix(HEAD_SIZE).data)
     return Payload(stored, Compression.ZSTD, size, budget)
 
 

@@ -142,7 +142,7 @@ def _missing(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Prob
         text, remedy = text.format("it"), remedy + cure
     return Problem(
         verdict,
-        f"{library.named}, {text}",
+        f"{library.why}, {text}",
         remedy,
         evidence,
         subject=library.stem,
@@ -288,7 +288,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
             yield Problem(
                 Verdict.UNDOCUMENTED,
                 f"the metadata allow {lead.package} {majors[0]}.x, which has the file of another "
-                f"major, but {library.named}",
+                f"major, but {library.why}",
                 _advice(library, shipped),
                 lead.line,
                 subject=str(lead.package),
@@ -325,7 +325,7 @@ def of_another_major(shipped: Shipped) -> Iterator[Problem]:
         lead = min(library.leads_to_others, key=lambda lead: lead.extra is not None)
         variant = _is_variant(library, found)
         verdict = Verdict.FAIL if library in found else Verdict.UNKNOWN
-        does = library.named if library in found else f"{library.first} opens only {library.file}"
+        does = library.why if library in found else f"{library.first} opens only {library.file}"
         yield Problem(
             Verdict.OK if variant else of_extra(lead.extra, verdict, shipped),
             f"{does}, but no release of {lead.package} that {those_at_hand(shipped)} has it",
