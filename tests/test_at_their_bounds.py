@@ -100,7 +100,7 @@ def _packed(places: list[int], bits: int) -> RelocationTable:
             left = left[len(inside) :]
             base += (bits - 1) * width
     data = struct.pack(f"<{len(words)}{'Q' if bits == 64 else 'I'}", *words)
-    return RelocationTable(ByteView.of(data), Budget(), "RELR", bits, 0, len(data))
+    return RelocationTable(ByteView.of(data), Budget(), bits, 0, len(data), "RELR")
 
 
 @pytest.mark.parametrize("behind", [b"", b"\n", b"a"])

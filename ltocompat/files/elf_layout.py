@@ -10,6 +10,8 @@ import struct
 from enum import IntEnum
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ltocompat.files.byteview import NamesOfTable
 from ltocompat.model.limits import Budget
 
@@ -87,6 +89,25 @@ SEGMENT = {32: "8I", 64: "IIQQQQQQ"}
 DYNAMIC = {32: "II", 64: "QQ"}
 SYMBOL_64 = struct.Struct("<IBBHQQ")
 SYMBOL_32 = struct.Struct("<IIIBBH")
+
+
+class SectionHeader(Struct, frozen=True):
+    """One section header, as stored.
+
+    Attributes:
+        kind: sh_type.
+        link: number of a section that it uses; for symbols, the section with their names.
+        info: for relocations, the number of the section that they change.
+    """
+
+    name: str
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
 
 
 class NameTable:

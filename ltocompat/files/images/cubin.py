@@ -25,6 +25,7 @@ from ltocompat.files.elf_layout import (
     STT_FUNC,
     SYMBOL_64,
     NameTable,
+    SectionHeader,
 )
 from ltocompat.files.images.cubin_header import HEAD_SIZE, CubinHeader, parse_header
 from ltocompat.files.images.cubin_notes import Notes
@@ -48,22 +49,6 @@ _ARCH_NOTES = (".note.nv.cuinfo", ".note.nv.cuver")
 _ALL_BITS = 0xFF
 
 
-class CubinSection(Struct, frozen=True):
-    """One section of a cubin: name, type, place in the cubin (bytes), link and info.
-
-    Attributes:
-        link: number of a section that it uses; for symbols, the section with their names.
-        info: for relocations, the number of the section that they change.
-    """
-
-    name: str
-    type: int
-    offset: int
-    size: int
-    link: int
-    info: int
-
-
 # MOV, IMAD.MOV.U32 or LDC into R1, the stack pointer; on sm_70 a SHFL that never runs (@!PT);
 # EXIT under no condition (nvdisasm 13.5).
 _RETURNS = re.compile(
@@ -77,7 +62,7 @@ class Cubin(Struct, frozen=True):
 
     view: ByteView
     header: CubinHeader
-    sections: tuple[CubinSection, ...]
+    sections: tuple[SectionHeader, ...]
     budget: Budget
 
     @classmethod
@@ -95,15 +80,13 @@ class Cubin(Struct, frozen=True):
         header = parse_header(view.peek(0, HEAD_SIZE), size)
         rows, strings = _section_table(view, header, budget)
         names = NameTable(strings, budget)
-        sections = tuple(
-            CubinSection(names.at(r[0]), r[1], r[4], r[5], r[6], r[7]) for r in budget.timed(rows)
-        )
-        return cls(view, header, sections, budget)
+        sections = (SectionHeader(names.at(row[0]), *row[1:8]) for row in budget.timed(rows))
+        return cls(view, header, tuple(sections), budget)
 
     @property
     def extent(self) -> int:
         """Size in bytes: up to the end of its last table or section, where cuobjdump cuts it."""
-        ends = (s.offset + s.size for s in self.sections if s.type not in (0, SHT_NOBITS))
+        ends = (s.offset + s.size for s in self.sections if s.kind not in (0, SHT_NOBITS))
         return max(self.header.extent, *ends, 0)
 
     @property
@@ -113,7 +96,7 @@ class Cubin(Struct, frozen=True):
 
     def _table_problem(self) -> str | None:
         names = self.sections[self.header.names_index]
-        if (names.type, names.name) != (SHT_STRTAB, ".shstrtab"):
+        if (names.kind, names.name) != (SHT_STRTAB, ".shstrtab"):
             return "the section headers of the cubin do not name their string table .shstrtab"
         note = self.header.note_index
         named = self.sections[note:] if note == _ALL_BITS else self.sections[note : note + 1]
@@ -157,9 +140,9 @@ class Cubin(Struct, frozen=True):
             for attribute, value, _ in self.budget.timed(_records(self.bytes_of(section)))
         )
 
-    def _of_type(self, kind: int) -> Iterator[CubinSection]:
+    def _of_type(self, kind: int) -> Iterator[SectionHeader]:
         """The sections of a type, with a look at the clock before each."""
-        found = [section for section in self.sections if section.type == kind]
+        found = [section for section in self.sections if section.kind == kind]
         return self.budget.timed(found, slow=True)
 
     def kernels(self) -> tuple[str, ...]:
@@ -169,8 +152,7 @@ class Cubin(Struct, frozen=True):
     def kernel_sizes(self) -> tuple[tuple[str, int], ...]:
         """The kernels by name, each with the size of its code in bytes."""
         found: list[tuple[str, int]] = []
-        tables = [(s.type, s.offset, s.size, s.link) for s in self.sections]
-        for names, rows in _symbol_tables(self.view, tables, self.budget):
+        for names, rows in _symbol_tables(self.view, self.sections, self.budget):
             found += ((names.at(row[0]), row[5]) for row in _kernels(rows, self.budget))
         return tuple(found)
 
@@ -187,7 +169,7 @@ class Cubin(Struct, frozen=True):
         ]
         return max(counts, default=None)
 
-    def bytes_of(self, section: CubinSection) -> bytes:
+    def bytes_of(self, section: SectionHeader) -> bytes:
         """Return the bytes of a section."""
         return self.view.read(section.offset, section.size)
 
@@ -206,10 +188,8 @@ def kernel_names(
     Raises:
         Malformed: the header, the section table or a table of symbols does not fit into the bytes.
     """
-    sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
-    tables = [(row[1], row[4], row[5], row[6]) for row in sections]
     found: list[str] = []
-    for names, rows in _symbol_tables(view, tables, budget):
+    for names, rows in _symbol_tables(view, _nameless_sections(view, budget, size), budget):
         if not (first and found):
             kernels = islice(_kernels(rows, budget), 1 if first else None)
             found += (names.at(kernel[0]) for kernel in kernels)
@@ -227,13 +207,12 @@ def kernels_only_return(view: ByteView, budget: Budget, size: int | None = None)
     Arguments and errors are those of ``kernel_names``. It works for optimized code for sm_70 and
     newer, except sm_87, whose kernels begin with a check.
     """
-    sections, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
-    tables = [(row[1], row[4], row[5], row[6]) for row in sections]
+    sections = _nameless_sections(view, budget, size)
     found = False
-    for _, rows in _symbol_tables(view, tables, budget):
+    for _, rows in _symbol_tables(view, sections, budget):
         for _, _, _, number, value, _ in _kernels(rows, budget):
             found = number < len(sections)
-            if not found or not _RETURNS.match(view.peek(sections[number][4] + value, 48)):
+            if not found or not _RETURNS.match(view.peek(sections[number].offset + value, 48)):
                 return False
     return found
 
@@ -243,6 +222,12 @@ def _kernels(rows: bytes, budget: Budget) -> Iterator[tuple[int, ...]]:
     for row in budget.timed(SYMBOL_64.iter_unpack(rows)):
         if row[1] & 0xF == STT_FUNC and row[2] & STO_ENTRY:
             yield row
+
+
+def _nameless_sections(view: ByteView, budget: Budget, size: int | None) -> list[SectionHeader]:
+    """The sections of a cubin, of whose names nothing is read."""
+    rows, _ = _section_table(view, parse_header(view.peek(0, HEAD_SIZE), size), budget)
+    return [SectionHeader("", *row[1:8]) for row in rows]
 
 
 def _section_table(
@@ -258,19 +243,20 @@ def _section_table(
 
 
 def _symbol_tables(
-    view: ByteView, sections: Sequence[tuple[int, int, int, int]], budget: Budget
+    view: ByteView, sections: Sequence[SectionHeader], budget: Budget
 ) -> Iterator[tuple[NameTable, bytes]]:
     """The names and the whole rows of each table of symbols.
 
     Args:
         view: the cubin.
-        sections: of each its type, offset, size, and the number of that with the names.
+        sections: its sections.
         budget: account of the file that it belongs to.
     """
-    tables = [row for row in sections if row[0] == SHT_SYMTAB and row[3] < len(sections)]
-    for _, offset, size, link in budget.timed(tables, slow=True):
-        names = NameTable(view.read(*sections[link][1:3]), budget)
-        rows = view.read(offset, size)
+    tables = [each for each in sections if each.kind == SHT_SYMTAB and each.link < len(sections)]
+    for table in budget.timed(tables, slow=True):
+        strings = sections[table.link]
+        names = NameTable(view.read(strings.offset, strings.size), budget)
+        rows = view.read(table.offset, table.size)
         yield names, rows[: len(rows) // SYMBOL_64.size * SYMBOL_64.size]
 
 

@@ -23,8 +23,9 @@ from ltocompat.files.elf_layout import (
     STT_OBJECT,
     SYMBOL_64,
     NameTable,
+    SectionHeader,
 )
-from ltocompat.files.images.cubin import STO_ENTRY, Cubin, CubinSection
+from ltocompat.files.images.cubin import STO_ENTRY, Cubin
 from ltocompat.model.errors import Malformed
 from ltocompat.model.symbols import DeviceSymbols
 
@@ -89,7 +90,7 @@ def _names(symbols: Iterable[_Symbol]) -> tuple[str, ...]:
 
 def _table(cubin: Cubin) -> tuple[bytes, NameTable]:
     """The rows of the symbol table, and the names that they point to."""
-    table = next((s for s in cubin.sections if s.type == SHT_SYMTAB), None)
+    table = next((s for s in cubin.sections if s.kind == SHT_SYMTAB), None)
     if table is None:
         return b"", NameTable(b"", cubin.budget)
     if table.link >= len(cubin.sections):
@@ -132,12 +133,12 @@ def _reached(cubin: Cubin, symbols: list[_Symbol]) -> Iterator[_Symbol]:
 
 def _calls(cubin: Cubin) -> dict[int, set[int]]:
     """For each section of code the numbers of the symbols that it names."""
-    tables = [s for s in cubin.sections if s.type in _RELOCATIONS and s.name.startswith(_CODE)]
+    tables = [s for s in cubin.sections if s.kind in _RELOCATIONS and s.name.startswith(_CODE)]
     if sum(table.size for table in tables) > cubin.view.size:
         raise Malformed("the relocations of a cubin overlap")
     calls: dict[int, set[int]] = {}
     for table in cubin.budget.timed(tables):
-        size = _RELOCATIONS[table.type]
+        size = _RELOCATIONS[table.kind]
         rows = _whole(cubin, table, size)
         named = calls.setdefault(table.info, set())
         for at in cubin.budget.timed(range(0, len(rows), size)):
@@ -145,7 +146,7 @@ def _calls(cubin: Cubin) -> dict[int, set[int]]:
     return calls
 
 
-def _whole(cubin: Cubin, table: CubinSection, size: int) -> bytes:
+def _whole(cubin: Cubin, table: SectionHeader, size: int) -> bytes:
     """The rows of a table; a last one that is cut is left out."""
     data = cubin.bytes_of(table)
     return data[: len(data) // size * size]

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.elf_layout import ElfHeader, Tag
+from ltocompat.files.elf_layout import ElfHeader, SectionHeader, Tag
 from ltocompat.files.objects.structure import Section, clipped, guarded, in_file_order, short_text
 from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import MIB, Budget
@@ -44,19 +44,6 @@ _MACHINES = {
 
 def _is_text(name: str) -> bool:
     return bool(name) and name.isprintable() and "\ufffd" not in name
-
-
-class SectionHeader(Struct, frozen=True):
-    """One section header, as stored; ``kind`` is sh_type."""
-
-    name: str
-    kind: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
 
 
 class Segment(Struct, frozen=True):

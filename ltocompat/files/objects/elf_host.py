@@ -8,9 +8,9 @@ from itertools import chain
 
 from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.elf_layout import Tag
+from ltocompat.files.elf_layout import SectionHeader, Tag
 from ltocompat.files.objects import elf
-from ltocompat.files.objects.elf import ElfTables, SectionHeader
+from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.elf_symbols import (
     SymbolTable,
     dynamic_symbols,
@@ -191,7 +191,7 @@ class ElfHost(ObjectReader):
         return answer
 
     def _relocations(self, kind: str, offset: int, size: int) -> RelocationTable:
-        return RelocationTable(self.view, self.budget, kind, self._tables.bits, offset, size)
+        return RelocationTable(self.view, self.budget, self._tables.bits, offset, size, kind)
 
     def _symbols_of(self, relocations: SectionHeader) -> SymbolTable | None:
         headers = self._tables.headers

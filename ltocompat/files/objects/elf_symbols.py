@@ -8,7 +8,7 @@ from itertools import chain, compress, count
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import ByteView, NamesOfTable, occurrences
+from ltocompat.files.byteview import NamesOfTable, occurrences
 from ltocompat.files.elf_layout import (
     SHN_UNDEF,
     SHT_DYNSYM,
@@ -21,8 +21,7 @@ from ltocompat.files.elf_layout import (
 )
 from ltocompat.files.objects.elf import ElfTables
 from ltocompat.files.objects.relocations import words_of
-from ltocompat.files.objects.structure import short_text, windows
-from ltocompat.model.limits import Budget
+from ltocompat.files.objects.structure import ElfTable, short_text, windows
 
 _VISIBILITY, _NOT_EXPORTED = 3, (1, 2)  # STV_INTERNAL, STV_HIDDEN
 _MOST_EXPORTS = 20_000
@@ -39,14 +38,9 @@ class Symbol(Struct, frozen=True):
     size: int
 
 
-class SymbolTable(Struct, frozen=True):
-    """Offsets and sizes of one symbol table and its strings, clipped to the file; bytes."""
+class SymbolTable(ElfTable, frozen=True):
+    """A table of symbols, with offset and size of its strings; both are clipped to the file."""
 
-    view: ByteView
-    budget: Budget
-    bits: int
-    offset: int
-    size: int
     strings: int
     strings_size: int
 

@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from ltocompat.files import elf_layout as layout
 from ltocompat.files.byteview import ByteView
-from ltocompat.files.objects.structure import windows
-from ltocompat.model.limits import Budget
+from ltocompat.files.objects.structure import ElfTable, windows
 
 # Types that store a whole pointer: (base + addend) and (symbol + addend), by e_machine.
 POINTER_TYPES = {
@@ -29,24 +28,10 @@ POINTER_TYPES = {
 }
 
 
-class RelocationTable(Struct, frozen=True):
-    """One table in the file.
+class RelocationTable(ElfTable, frozen=True):
+    """A table of relocations; ``kind`` is ``RELA``, ``REL`` or ``RELR``."""
 
-    Attributes:
-        view: the file.
-        budget: bounds for reading it.
-        kind: ``RELA``, ``REL`` or ``RELR``.
-        bits: 32 or 64.
-        offset: first byte in the file.
-        size: bytes.
-    """
-
-    view: ByteView
-    budget: Budget
     kind: str
-    bits: int
-    offset: int
-    size: int
 
     def words(self, fields: int) -> Iterator[memoryview[int]]:
         """Yield the words of the table in pieces of whole entries of ``words`` words."""

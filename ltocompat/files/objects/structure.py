@@ -112,6 +112,24 @@ def windows(
         yield position, view.read(position, min(step + overlap, end - position))
 
 
+class ElfTable(Struct, frozen=True):
+    """One table of an ELF file.
+
+    Attributes:
+        view: the file.
+        budget: bounds for reading it.
+        bits: 32 or 64.
+        offset: first byte in the file.
+        size: bytes.
+    """
+
+    view: ByteView
+    budget: Budget
+    bits: int
+    offset: int
+    size: int
+
+
 def occurrences(
     view: ByteView, budget: Budget, offset: int, size: int, needle: bytes
 ) -> Iterator[int]:
