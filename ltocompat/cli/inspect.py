@@ -45,12 +45,7 @@ class Typed(Sandbox, frozen=True):
 
 @verb
 def inspect(
-    *,
-    rows: Rows,
-    choice: ImageChoice,
-    options: InspectOptions,
-    typed: Typed,
-    form: ListFormat = (),
+    *, rows: Rows, choice: ImageChoice, options: InspectOptions, typed: Typed, form: ListFormat = ()
 ) -> int:
     """List the LTO-IR, PTX and SASS in files, and the tools that made them.
 

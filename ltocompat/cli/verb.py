@@ -13,12 +13,7 @@ from msgspec.structs import replace
 
 from ltocompat.cli.group import at_once
 from ltocompat.cli.options import choose
-from ltocompat.commands.options import (
-    DEPLOY_TARGET,
-    Argument,
-    Option,
-    fields_of,
-)
+from ltocompat.commands.options import DEPLOY_TARGET, Argument, Option, fields_of
 from ltocompat.model.described import described
 from ltocompat.model.location import refuse_address
 from ltocompat.model.target import THIS_MACHINE

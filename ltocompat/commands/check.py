@@ -206,10 +206,7 @@ def _summaries(
 
 
 def resolve_targets(
-    spellings: Sequence[TargetLike],
-    python: str | None = None,
-    *,
-    of_environment: bool = False,
+    spellings: Sequence[TargetLike], python: str | None = None, *, of_environment: bool = False
 ) -> tuple[DeploymentTarget, ...]:
     """Return deploy targets ready for checks; ``this machine`` or no target is this machine.
 

@@ -6,12 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ltocompat.commands.environment_files import with_files
-from ltocompat.commands.floor_setters import (
-    Library,
-    libraries_of,
-    surveyed,
-    with_releases,
-)
+from ltocompat.commands.floor_setters import Library, libraries_of, surveyed, with_releases
 from ltocompat.commands.options import OnError, RequireOptions, answers, public
 from ltocompat.commands.read_artifacts import summaries_of
 from ltocompat.commands.trials import Trials

@@ -9,14 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ltocompat.commands.options import (
-    OnError,
-    WeighOptions,
-    answers,
-    named,
-    public,
-    with_failures,
-)
+from ltocompat.commands.options import OnError, WeighOptions, answers, named, public, with_failures
 from ltocompat.model.arch import SmArch
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import ImageKind, ImageLayer

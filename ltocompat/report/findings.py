@@ -361,8 +361,7 @@ class FindingTally(Struct):
         root = long_root(groups)
         # In the order of ``grouped_findings`` otherwise.
         for group in sorted(
-            groups,
-            key=lambda group: (group.finding.level is Level.NOTE, -group.finding.verdict),
+            groups, key=lambda group: (group.finding.level is Level.NOTE, -group.finding.verdict)
         ):
             word = _word(group)
             self._counts[word] += 1

@@ -17,13 +17,7 @@ from msgspec import Struct
 
 from ltocompat.files.archives import container_of
 from ltocompat.files.first_bytes import is_ar
-from ltocompat.files.output import (
-    created,
-    folder_beside,
-    name_beside,
-    scratch_folder,
-    writing,
-)
+from ltocompat.files.output import created, folder_beside, name_beside, scratch_folder, writing
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
 from ltocompat.model.location import Location

@@ -18,13 +18,7 @@ from typing import BinaryIO
 from ltocompat.files.output import created
 from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import OnStep
-from ltocompat.rewrite.zips import (
-    Content,
-    content_of,
-    opened_content,
-    opened_zip,
-    write_zip,
-)
+from ltocompat.rewrite.zips import Content, content_of, opened_content, opened_zip, write_zip
 
 _SIGNATURES = (".jws", ".p7s")  # behind the name of the RECORD
 

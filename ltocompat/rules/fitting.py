@@ -11,12 +11,7 @@ from ltocompat.facts.gpus import sms
 from ltocompat.model.arch import Release
 from ltocompat.rules.clients import says_of
 from ltocompat.rules.literals import compiled, places
-from ltocompat.rules.message_values import (
-    LAST_OF_OLD,
-    fitting_values,
-    needed_branch,
-    values_known,
-)
+from ltocompat.rules.message_values import LAST_OF_OLD, fitting_values, needed_branch, values_known
 from ltocompat.rules.messages import Match
 
 _ANY = 99  # minors of a release

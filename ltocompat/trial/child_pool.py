@@ -478,10 +478,7 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
             slot.returned.clear()
 
     def _settle(
-        self,
-        slot: _Slot[RequestT, AnswerT],
-        task: _Task[RequestT, AnswerT],
-        report: Report,
+        self, slot: _Slot[RequestT, AnswerT], task: _Task[RequestT, AnswerT], report: Report
     ) -> None:
         """Take a report as the answer, or have it confirmed first."""
         pool = self._pool

@@ -20,12 +20,7 @@ from ltocompat.commands.survey.options import Choice
 from ltocompat.model.errors import UsageError
 from ltocompat.model.generic import grouped
 from ltocompat.model.projection import project
-from ltocompat.packages.index_answers import (
-    ACCEPTED,
-    IndexFile,
-    project_files,
-    project_names,
-)
+from ltocompat.packages.index_answers import ACCEPTED, IndexFile, project_files, project_names
 from ltocompat.packages.requested import Requested
 from ltocompat.packages.values import normalized
 from ltocompat.packages.wheel_name import WheelName

@@ -16,14 +16,7 @@ from ltocompat.commands.survey.report import opened
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
-from ltocompat.model.requirement import (
-    NEXT,
-    Asked,
-    LinkerFloor,
-    Required,
-    RouteFloor,
-    Service,
-)
+from ltocompat.model.requirement import NEXT, Asked, LinkerFloor, Required, RouteFloor, Service
 from ltocompat.model.target import DriverVersion, System
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.packages.values import Package
@@ -118,11 +111,7 @@ class Releases:
         floor = LinkerFloor(linker, None, 0, tried=False, rules=rules) if linker else None
         services = tuple(_service(arch, on[arch], asked) for arch in on if arch != NEXT)
         return Required(
-            path=rows[0][-1],
-            modules=int(bool(on)),
-            nvjitlink=floor,
-            services=services,
-            asked=asked,
+            path=rows[0][-1], modules=int(bool(on)), nvjitlink=floor, services=services, asked=asked
         )
 
 

@@ -74,10 +74,7 @@ def run(options: RunOptions) -> Iterator[Tally | Note | Failure]:
     task = project(TaskOptions, options, facts=facts_version(), settings=reached)
     workers = engine(jobs=options.jobs, scheduler=options.scheduler, dashboard=options.dashboard)
     with DatasetWriter(
-        options.folder,
-        _question(options),
-        append=options.append,
-        retry_failed=options.retry_failed,
+        options.folder, _question(options), append=options.append, retry_failed=options.retry_failed
     ) as writer:
         yield from _Run(options.folder, sources, task, writer).records(workers)
 

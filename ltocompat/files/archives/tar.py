@@ -270,11 +270,7 @@ def walk(
 
 
 def _members(
-    tape: Tape,
-    found: Iterator[TarHeader | Skipped],
-    names: Names,
-    wanted: Location,
-    budget: Budget,
+    tape: Tape, found: Iterator[TarHeader | Skipped], names: Names, wanted: Location, budget: Budget
 ) -> Iterator[Member | Skipped]:
     for header in found:
         if isinstance(header, Skipped):

@@ -9,13 +9,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias, cast
 from msgspec import Struct
 
 from ltocompat.files.codec import READ, ZSTD_MAGIC, Input, zstd_frame
-from ltocompat.files.first_bytes import (
-    BZIP2_MAGIC,
-    GZIP_MAGIC,
-    XZ_MAGIC,
-    ZSTD_SKIPPABLE,
-    Packing,
-)
+from ltocompat.files.first_bytes import BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, ZSTD_SKIPPABLE, Packing
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.limits import WORK, Budget
 

@@ -96,11 +96,7 @@ def long_name(view: ByteView, raw: bytes, strings: int | None, limit: int) -> st
 
 
 def read_sections(
-    view: ByteView,
-    budget: Budget,
-    table: tuple[int, int],
-    strings: int | None,
-    problems: list[str],
+    view: ByteView, budget: Budget, table: tuple[int, int], strings: int | None, problems: list[str]
 ) -> list[CoffSection]:
     """Return the section table at (offset, number of rows).
 

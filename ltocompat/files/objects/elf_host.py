@@ -11,11 +11,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import SectionHeader, Tag
 from ltocompat.files.objects import elf
 from ltocompat.files.objects.elf import ElfTables
-from ltocompat.files.objects.elf_symbols import (
-    SymbolTable,
-    dynamic_symbols,
-    symbol_tables,
-)
+from ltocompat.files.objects.elf_symbols import SymbolTable, dynamic_symbols, symbol_tables
 from ltocompat.files.objects.relocations import (
     POINTER_TYPES,
     Relocation,

@@ -6,14 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, UnsetType
 
-from ltocompat.model.records_v1.base import (
-    Count,
-    Document,
-    Failure,
-    PlaceText,
-    Record,
-    one_of,
-)
+from ltocompat.model.records_v1.base import Count, Document, Failure, PlaceText, Record, one_of
 
 
 class Entry(Record):

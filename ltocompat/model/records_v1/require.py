@@ -6,14 +6,7 @@ from typing import Annotated
 
 from ltocompat.model import requirement
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import (
-    Count,
-    Document,
-    Failure,
-    Record,
-    one_of,
-    published,
-)
+from ltocompat.model.records_v1.base import Count, Document, Failure, Record, one_of, published
 from ltocompat.model.records_v1.verdict import Coverage
 
 

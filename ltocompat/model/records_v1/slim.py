@@ -6,13 +6,7 @@ from typing import Annotated
 
 from ltocompat.model import slimmed
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import (
-    Count,
-    Document,
-    Failure,
-    Record,
-    published,
-)
+from ltocompat.model.records_v1.base import Count, Document, Failure, Record, published
 
 
 @published(slimmed.Removal)

@@ -7,13 +7,7 @@ from typing import Annotated
 from ltocompat.model import weight
 from ltocompat.model.image import ImageLayer
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import (
-    Count,
-    Document,
-    Failure,
-    Record,
-    published,
-)
+from ltocompat.model.records_v1.base import Count, Document, Failure, Record, published
 
 
 @published(weight.ArchWeight)

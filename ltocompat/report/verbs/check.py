@@ -49,11 +49,7 @@ from ltocompat.report.document import (
     table_of,
 )
 from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import (
-    FindingRecord,
-    FindingTally,
-    grouped_findings,
-)
+from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
 from ltocompat.report.text import LONG_ROOT, common_folder, truncate
 from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT
 

@@ -36,11 +36,7 @@ from ltocompat.report.document import (
     table_of,
 )
 from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import (
-    FindingRecord,
-    FindingTally,
-    grouped_findings,
-)
+from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
 from ltocompat.report.text import clip
 from ltocompat.rules.rule import Problem
 

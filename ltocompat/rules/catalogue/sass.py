@@ -11,12 +11,7 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import WHOLE_ARTIFACT, Level, Route, Verdict
 from ltocompat.rules import artifact_code, floors, image_helpers, makers
-from ltocompat.rules.constraints import (
-    FixedVerdict,
-    at_least,
-    driver_of_cuda,
-    unknown_version,
-)
+from ltocompat.rules.constraints import FixedVerdict, at_least, driver_of_cuda, unknown_version
 from ltocompat.rules.image_helpers import per_image
 from ltocompat.rules.linker_traits import newest_traits
 from ltocompat.rules.rule import Component, Problem, Requirement, Subject, rule

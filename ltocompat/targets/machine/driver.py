@@ -22,13 +22,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.elf_layout import SHT_NOTE, Tag
 from ltocompat.files.objects import elf
 from ltocompat.model.arch import Release
-from ltocompat.model.environment import (
-    CompatFolder,
-    CompatNote,
-    KernelDriver,
-    Sibling,
-    UserDriver,
-)
+from ltocompat.model.environment import CompatFolder, CompatNote, KernelDriver, Sibling, UserDriver
 from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.generic import grouped
 from ltocompat.model.limits import KIB, Budget

@@ -19,11 +19,7 @@ from ltocompat.facts import SITES
 from ltocompat.files.elf_layout import Tag
 from ltocompat.files.objects import elf
 from ltocompat.files.objects.elf import ElfTables
-from ltocompat.files.objects.elf_symbols import (
-    SymbolTable,
-    dynamic_symbols,
-    symbol_tables,
-)
+from ltocompat.files.objects.elf_symbols import SymbolTable, dynamic_symbols, symbol_tables
 from ltocompat.files.objects.structure import short_text, windows
 from ltocompat.model.environment import Environment
 from ltocompat.model.errors import LtocompatError

@@ -13,13 +13,7 @@ from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.cells import CellNames, cell_of
 from ltocompat.report.document import MEANINGS
-from ltocompat.report.findings import (
-    LEVELS,
-    SortedRecords,
-    finding_key,
-    grouped_findings,
-    prose_of,
-)
+from ltocompat.report.findings import LEVELS, SortedRecords, finding_key, grouped_findings, prose_of
 from ltocompat.report.formats.html.coverage import pictures
 from ltocompat.report.formats.html.page import Section, rendered
 from ltocompat.report.formats.html.verdicts import described_target, matrix
