@@ -20,6 +20,7 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.judge_module import judge_loaded
 from ltocompat.rules.engine.module_verdict import ModuleVerdict
+from ltocompat.rules.selection import Selection
 from ltocompat.targets import parse
 
 MEASURED = json.loads((Path(__file__).parent / "data" / "loads.json").read_text("utf-8"))
@@ -59,7 +60,7 @@ def judged(place: str) -> tuple[Module, ModuleVerdict]:
 def predicted(module: Module, module_verdict: ModuleVerdict) -> int:
     """The error code that the verdict stands for; 0 for none."""
     if module_verdict.verdict is Verdict.NOT_FOR_GPU:
-        return 0 if module_verdict.how == "without kernels" else 209
+        return 0 if module_verdict.selection is Selection.WITHOUT_KERNELS else 209
     failing = [
         finding.rule for finding in module_verdict.findings if finding.verdict is Verdict.FAIL
     ]
@@ -72,7 +73,7 @@ def predicted(module: Module, module_verdict: ModuleVerdict) -> int:
 def test_the_driver_does_what_the_verdict_says(place: str) -> None:
     row: dict[str, Any] = MEASURED["modules"][place]
     module, module_verdict = judged(place)
-    if module_verdict.how == "without kernels":
+    if module_verdict.selection is Selection.WITHOUT_KERNELS:
         return  # whatever the driver says of it, no kernel is lost
     code = row.get("code") or 0
     if place.startswith("fatbin-ltoir") and "of-11.8" in place:

@@ -839,7 +839,8 @@ def test_a_link_without_lto_is_advised_where_it_works(monkeypatch: Patch, verdic
         False: verdict_values.result(verdict, ONE, findings=()),
     }
     monkeypatch.setattr(judge_artifact, "Case", lambda _, target, __: some(target=target))
-    monkeypatch.setattr(judge_artifact, "folded", lambda case, *_, **__: results[case.target.lto])
+    by_lto: Any = lambda case, *_, **__: results[case.target.lto]  # noqa: E731
+    monkeypatch.setattr(judge_artifact, "aggregate", by_lto)
     part: Any = some(summary=some(single_link=False, groups=()), engine=None, mixed=True)
     part.with_own_libraries, part.missing, part.kernels = (lambda target: target), (), None
     linked = replace(ONE, nvjitlink=verdict_values.linker("13.5"), lto=True)

@@ -221,7 +221,7 @@ def test_a_summary_is_kept_by_path_and_by_how_it_is_read(monkeypatch: Patch) -> 
     cache = some(key=lambda path, how: asked.append((path, how)))
     monkeypatch.setattr(audit, "summaries", lambda *_: [])
     reading = some(targets=None, settings=some(limits=1))
-    assert [*audit._kept_summaries(["a"], reading, some(identity=lambda: "12.4"), cache)] == []
+    assert [*audit._kept_summaries(["a"], reading, some(identity="12.4"), cache)] == []
     assert asked == [("a", "(None, 1) 12.4")]
 
 
@@ -238,7 +238,7 @@ def test_files_that_have_not_changed_are_not_read_again(
     reading = some(targets=None, settings=some(limits=1))
     new = list[object]()
     cache = some(key=lambda *_: key, get=lambda _: kept, keep=lambda *words: new.append(words))
-    linkers = some(identity=lambda: "12.4")
+    linkers = some(identity="12.4")
     found: Any = [*audit._kept_summaries(["a"], reading, linkers, cache)]
     known = key is not None and kept is not None
     assert found == (kept if known else read)

@@ -64,7 +64,7 @@ class InstalledVariants(Struct):
     def files(self) -> Iterator[EvaluatedFile]:
         """Yield the files that were taken, with the files that their packages open."""
         for path, files in self._held.items():
-            yield from _folded(files, _variants_of(self._packages[path][0], self._limits))
+            yield from _aggregated(files, _variants_of(self._packages[path][0], self._limits))
 
 
 def _variants_of(package: Package, limits: Limits) -> tuple[Variant, ...]:
@@ -108,7 +108,7 @@ def may_be_variants(files: Sequence[str]) -> frozenset[str]:
     return frozenset(path for path in files if path.startswith(folders))
 
 
-def _folded(
+def _aggregated(
     files: Sequence[tuple[str, EvaluatedFile]], variants: Sequence[Variant]
 ) -> Iterator[EvaluatedFile]:
     """The files with what becomes of each variant, GPU by GPU of each target."""

@@ -30,6 +30,24 @@ class SelectionFailure(enum.StrEnum):
     OTHER_KIND = "its only image for this GPU has a kind that ltocompat doesn't check"
 
 
+class Selection(enum.StrEnum):
+    """The kind of code that serves a GPU from a module, or why none does."""
+
+    SASS = "sass"
+    PTX = "ptx"
+    LINK = "link"
+    WITHOUT_KERNELS = "without kernels"
+    DAMAGED = "damaged"
+    UNREAD = "unread"
+    OTHER_ROUTE = "other route"
+    HOST = "host"
+    NONE = "none"
+
+
+SERVING = (Selection.SASS, Selection.PTX, Selection.LINK)
+"""The kinds of code that serve a GPU, the best first."""
+
+
 class Pick(Struct, frozen=True):
     """The picked images: one, or all that a link uses; or why there are none."""
 

@@ -111,17 +111,17 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     services = {service.number: service for service in required.services if service.how != "none"}
     missing = [gpu for gpu in policy.require_gpus if gpu.arch.number not in services]
     known = (gpu for gpu in policy.require_gpus if gpu not in missing)
-    hardly = [gpu.name for gpu in known if services[gpu.arch.number].hardly]
+    sparse = [gpu.name for gpu in known if services[gpu.arch.number].hardly]
     origin = policy.origin("require-gpus")
-    if hardly:
+    if sparse:
         yield Problem(
             Verdict.OK,
-            f"only a few modules have code for {', '.join(hardly)}, which require-gpus lists",
+            f"only a few modules have code for {', '.join(sparse)}, which require-gpus lists",
             "compile the other modules for these GPUs, too, or shorten require-gpus",
             origin,
             level=Level.WARNING,
             subject="GPUs",
-            asked=tuple(hardly),
+            asked=tuple(sparse),
             rule=SPARSE_COVERAGE,
         )
     if not missing:

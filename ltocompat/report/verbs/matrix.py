@@ -67,9 +67,9 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
     results = [result for row in matrix.cells for result in row]
     if variants := dict.fromkeys(one.name for result in results for one in result.variants):
         yield Paragraph((f"each cell shows the best of the variants {', '.join(variants)}",))
-    if hardly := _sparse_coverage(matrix):
+    if sparse := _sparse_coverage(matrix):
         yield Paragraph(
-            (f"few modules have code for {hardly}; the cells don't show this (IMG-04)",)
+            (f"few modules have code for {sparse}; the cells don't show this (IMG-04)",)
         )
     found = (finding for result in results for finding in result.findings)
     for condition in dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition):
@@ -83,8 +83,8 @@ def _sparse_coverage(matrix: Matrix) -> str:
         for n in range(len(matrix.columns))
     ]
     names = [*labels(matrix.columns).values()]
-    hardly = (names[run.start : run.stop] for run in runs(found) if found[run.start])
-    return ", ".join(map(span, hardly))
+    sparse = (names[run.start : run.stop] for run in runs(found) if found[run.start])
+    return ", ".join(map(span, sparse))
 
 
 def _word(result: Result) -> Styled:

@@ -130,7 +130,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
     if required.services and not lacks_kernels(required):
         yield _gpu_table(required.services, known, why=options.why)
     yield from _lost_kernels(known)
-    yield from _hardly(known)
+    yield from _sparse_coverage(known)
     if options.why:
         yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
         if required.asked:
@@ -193,14 +193,14 @@ def _lost_kernels(known: Sequence[Service]) -> Iterator[Paragraph]:
             yield Paragraph((f"{here:,} of {most:,} kernels have code for {archs} (IMG-04)",))
 
 
-def _hardly(known: Sequence[Service]) -> Iterator[Paragraph]:
+def _sparse_coverage(known: Sequence[Service]) -> Iterator[Paragraph]:
     """``few modules are for sm_52-75, and 241 for sm_100: probably not built for sm_52-75``."""
-    hardly = [service for service in known if service.hardly and not service.kernels[1]]
-    if not hardly:
+    sparse = [service for service in known if service.hardly and not service.kernels[1]]
+    if not sparse:
         return
     most = max(known, key=_modules_of)
-    archs = archs_range(hardly, known)
-    few = _between([_modules_of(service) for service in hardly])
+    archs = archs_range(sparse, known)
+    few = _between([_modules_of(service) for service in sparse])
     text = (
         f"{few} of the modules {'is' if few == '1' else 'are'} for {archs}, and "
         f"{_modules_of(most):,} for sm_{most.number}: "
@@ -288,7 +288,7 @@ def _linker(floor: LinkerFloor) -> str:
 def _gpu_table(services: Sequence[Service], known: Sequence[Service], *, why: bool) -> Table:
     """A row for architectures that fare alike; columns that say nothing are left out."""
     alike = grouped(
-        (_way(route, why=why, hardly=service.hardly), (service, route.coverage))
+        (_way(route, why=why, sparse=service.hardly), (service, route.coverage))
         for service in services
         for route in service.routes
         if route.coverage.served
@@ -334,14 +334,14 @@ def _between(numbers: Sequence[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,}-{high:,}"
 
 
-def _way(floor: RouteFloor, *, why: bool, hardly: bool) -> tuple[str, str, str, str]:
+def _way(floor: RouteFloor, *, why: bool, sparse: bool) -> tuple[str, str, str, str]:
     """By what, from which driver and nvJitLink on, and which rules say so."""
     counts = floor.coverage
     ways = (("SASS", counts.sass), ("PTX", counts.ptx), ("link", counts.link))
     by = ", ".join(way for way, number in ways if number)
     if floor.doubts and not floor.beyond:
         by += f" ({floor.verdict}: {', '.join(floor.doubts)})"
-    if hardly:
+    if sparse:
         by += ", few modules"
     driver = _span(floor.driver, floor.last_driver, or_older=floor.or_older)
     linker = _span(floor.nvjitlink, floor.last_nvjitlink)

@@ -41,10 +41,10 @@ from ltocompat.rules.engine.coverage import KernelCoverage, findings_of_coverage
 from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.idle_modules import has_empty_kernels, misses_all, notes_of_empty
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
+from ltocompat.rules.engine.module_verdict import GroupVerdict
 from ltocompat.rules.engine.routes import own_target
 from ltocompat.rules.rule import Problem
-from ltocompat.rules.selection import SelectionFailure
+from ltocompat.rules.selection import Selection, SelectionFailure
 from ltocompat.targets.inline import EXAMPLE, is_inline, split
 
 _BY_ARCHS = "architectures in entry headers"
@@ -86,7 +86,7 @@ def target_independent_findings(summary: ArtifactSummary) -> Iterator[Problem]:
 def _lacking(case: Case, judged: list[GroupVerdict], *, single_link: bool) -> Iterator[Finding]:
     """Objects that have nothing for the target of a device link, beside others that do."""
     waiting = [each for each in judged if each.group.signature.needs_device_link]
-    missing = [each for each in waiting if each.module_verdict.how == "none"]
+    missing = [each for each in waiting if each.module_verdict.selection is Selection.NONE]
     if case.gpu is None or not missing or len(missing) == len(waiting):
         return
     known, offline = case.target.linker_of(objects=True)
@@ -112,9 +112,8 @@ def _lacking(case: Case, judged: list[GroupVerdict], *, single_link: bool) -> It
 def _nothing_serves(summary: ArtifactSummary, judged: list[GroupVerdict], gpu: Gpu) -> Finding:
     """The finding that no module is for a GPU, by a rule that excludes all images, if one does."""
     empty = [each.group.example for each in judged if has_empty_kernels(each)]
-    judged = [
-        each for each in judged if each.module_verdict.how != OTHER_ROUTE and not each.neutral
-    ]
+    other = Selection.OTHER_ROUTE
+    judged = [e for e in judged if e.module_verdict.selection is not other and not e.neutral]
     excluded = [
         (str(image), *exclusion(image, gpu, each.route))
         for each in judged
@@ -357,9 +356,9 @@ def _notes_of_versions(case: Case, judged: Sequence[GroupVerdict]) -> Iterator[F
 
     Of a new major of a linker nothing is concluded, so that other findings speak of it.
     """
-    hows = {each.module_verdict.how for each in judged}
+    selections = {each.module_verdict.selection for each in judged}
     arch = "the target" if case.gpu is None else str(case.gpu.arch)
-    if "link" in hows:
+    if Selection.LINK in selections:
         waiting = any(each.group.signature.needs_device_link for each in judged)
         linkers, offline = case.target.linker_of(objects=waiting)
         title = "nvlink" if offline else "nvJitLink"
@@ -367,7 +366,8 @@ def _notes_of_versions(case: Case, judged: Sequence[GroupVerdict]) -> Iterator[F
             if not horizon.is_new_major(release):
                 where = horizon.of_linker(release)
                 yield from _note(f"{title} {release}", where, arch, "minor-version")
-    if not hows.isdisjoint(("sass", "ptx")) and case.target.driver is not None:
+    loaded = not selections.isdisjoint((Selection.SASS, Selection.PTX))
+    if loaded and case.target.driver is not None:
         for driver in case.target.driver.values:
             yield from _note(f"driver {driver}", horizon.of_driver(driver), arch, "backward")
 

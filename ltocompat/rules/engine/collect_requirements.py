@@ -54,6 +54,7 @@ from ltocompat.rules.engine.picked_code import PickedCode
 from ltocompat.rules.engine.routes import routes
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.rule import Component, Constraint, Requirement, Unbounded
+from ltocompat.rules.selection import Selection
 from ltocompat.rules.services import HOW
 from ltocompat.targets.versions.drivers import later
 
@@ -82,7 +83,7 @@ class _Row(Struct, frozen=True):
         return any(line.result.coverage.link and line.driver is None for line in self.lines)
 
     @property
-    def hardly(self) -> bool:
+    def sparse_coverage(self) -> bool:
         """Return whether under half of the kernels, or few modules, serve it, unlike others."""
         return any(
             finding.rule == SPARSE_COVERAGE
@@ -117,7 +118,7 @@ class _Tally(Struct):
     def add(self, code: PickedCode, group: ModuleGroup) -> None:
         """Count the requirements of modules for any GPU."""
         kinds = {image.kind for image in code.images}
-        self.ltoir_is_linked |= code.how == "link" and ImageKind.LTOIR in kinds
+        self.ltoir_is_linked |= code.selection is Selection.LINK and ImageKind.LTOIR in kinds
         for requirement in code.requirements:
             if requirement.component not in _LISTED or requirement.constraint.of_gpu:
                 continue
@@ -298,7 +299,7 @@ def _linker_floor(
     if linked_by_driver(summary):
         return None, _DRIVER
     served = [row for row in rows if row.served]
-    promised = [row for row in served if not row.hardly]
+    promised = [row for row in served if not row.sparse_coverage]
     whole = [row for row in promised if not row.unlinked]
     tiers = (
         list(asked_linkers(row.lines for row in some)) for some in (whole, promised, served, rows)
@@ -346,7 +347,7 @@ def _service(
         beyond=bool(counts.served) and joint is None,
         nvjitlink=joint.linker if joint and floor and joint.linker else asked,
         routes=routes,
-        hardly=row.hardly,
+        hardly=row.sparse_coverage,
         last_driver=_branch(joint.last_driver) if joint else None,
         last_nvjitlink=joint.last_linker if joint and asked else None,
         or_older=joint is not None and joint.or_older,

@@ -41,8 +41,8 @@ from ltocompat.rules.engine.arch_parts import (
 )
 from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.findings import finding_by_engine
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict
-from ltocompat.rules.selection import pick_for_driver
+from ltocompat.rules.engine.module_verdict import GroupVerdict
+from ltocompat.rules.selection import Selection, pick_for_driver
 
 # The lowest part that a library has for a GPU that its documentation names is 36 modules beside 241
 # (cuSPARSELt 0.8.1, sm_80); those with a tenth or less stand in the rule's source.
@@ -151,9 +151,10 @@ class Kernels:
             return None
         serving = tuple(_serving(judged[number]) for number in self._of)
         verdicts = [judged[number].module_verdict for number in self._of]
+        elsewhere = Selection.OTHER_ROUTE
         # What has no kernels for a GPU neither serves it nor lacks code for it.
         counted = tuple(
-            None if each.without_kernels and not serves else serves or each.how == OTHER_ROUTE
+            None if each.without_kernels and not serves else serves or each.selection is elsewhere
             for serves, each in zip(serving, verdicts, strict=True)
         )
         key = gpu.arch.number, serving, counted
@@ -344,7 +345,7 @@ def _is_fragment(group: ModuleGroup) -> bool:
 def _serving(each: GroupVerdict) -> bool:
     """Return whether modules serve a GPU, if only with kernels that return for every GPU."""
     found = each.module_verdict
-    served = each.for_gpu and found.how not in ("damaged", "without kernels")
+    served = each.for_gpu and found.selection not in (Selection.DAMAGED, Selection.WITHOUT_KERNELS)
     return served or any(image.empty_kernels for image in found.picked)
 
 

@@ -22,14 +22,15 @@ from ltocompat.rules.engine.evaluate import Ruling
 from ltocompat.rules.engine.findings import in_order
 from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
+from ltocompat.rules.engine.module_verdict import GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes
 from ltocompat.rules.rule import Component, Requirement
+from ltocompat.rules.selection import SERVING, Selection
 
 HALVES = ("load", "link")
 
 
-def folded(
+def aggregate(
     case: Case,
     summary: ArtifactSummary,
     judged: list[GroupVerdict],
@@ -66,7 +67,7 @@ def folded(
         *findings_of_link(case, summary, judged),
         *missing,
     ]
-    all_elsewhere = all(each.module_verdict.how == OTHER_ROUTE for each in judged)
+    all_elsewhere = all(each.module_verdict.selection is Selection.OTHER_ROUTE for each in judged)
     if route is not None and judged and all_elsewhere:
         of_artifact.append(impossible_route(judged, route))
     if not_judged:
@@ -112,7 +113,7 @@ def _host_part(case: Case, asks: Iterable[Requirement], idle: Iterable[Component
     held = "; ".join(f"{r.subject}: {r.component} {r.constraint} ({r.rule})" for r in asks)
     return ModuleVerdict(
         worst(each.verdict for each in rulings if each.verdict is not None and _is_verdict(each)),
-        "host",
+        Selection.HOST,
         case.findings(rulings),
         frozenset("link" if part is Component.LINKER else "load" for part in open_),
         why=f"the host file needs: {held}",
@@ -176,12 +177,13 @@ def _counted(judged: list[GroupVerdict], summary: ArtifactSummary) -> list[Findi
 
 
 def _coverage(judged: list[GroupVerdict], kernels: KernelCoverage | None) -> Coverage:
-    counts: Counter[str] = Counter()
+    counts: Counter[Selection] = Counter()
     for each in judged:
-        counts["without kernels" if each.neutral else each.module_verdict.how] += each.group.count
+        selection = each.module_verdict.selection
+        counts[Selection.WITHOUT_KERNELS if each.neutral else selection] += each.group.count
     return Coverage(
         counts.total(),
-        *(counts[how] for how in ("sass", "ptx", "link", "without kernels", "none")),
+        *map(counts.__getitem__, (*SERVING, Selection.WITHOUT_KERNELS, Selection.NONE)),
         *((kernels.every - len(kernels.lost), kernels.every) if kernels else ()),
     )
 

@@ -33,6 +33,7 @@ from ltocompat.rules.engine.arch_parts import one_arch
 from ltocompat.rules.engine.coverage import files_that_choose
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import GroupVerdict
+from ltocompat.rules.selection import Selection
 
 _File = tuple[str, tuple[str, ...]]
 _UNREGISTERED = "no wrapper registers it, and"
@@ -79,8 +80,8 @@ def with_choices(
         judged = [part for each in judged for part in _without_siblings(each, stems, stem)]
     if not any(map(_is_choice, judged)):
         return list(judged)
-    by_sass = _served(judged, "sass")
-    by_ptx = _served(judged, "ptx")
+    by_sass = _served(judged, Selection.SASS)
+    by_ptx = _served(judged, Selection.PTX)
     return [_weighed(each, by_sass, by_ptx) if _is_choice(each) else each for each in judged]
 
 
@@ -103,7 +104,7 @@ def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
         each.route is Route.LOAD
         and signature.registered is registered
         and verdict.verdict is Verdict.FAIL
-        and verdict.how == "ptx"
+        and verdict.selection is Selection.PTX
         and any(image.kind is ImageKind.SASS for image in signature.images)
     )
 
@@ -114,7 +115,8 @@ def _sass_kernels(
     """The templates of kernels that each file has parts for this architecture of, as SASS."""
     stems: dict[_File, set[str]] = {}
     for each in judged:
-        taken = each.module_verdict.how == "sass" and each.module_verdict.verdict < Verdict.UNKNOWN
+        verdict = each.module_verdict
+        taken = verdict.selection is Selection.SASS and verdict.verdict < Verdict.UNKNOWN
         if taken and one_arch(each.group.signature):
             for file, names in zip(_files(each.group), each.group.kernels, strict=False):
                 stems.setdefault(file, set()).update(map(stem, names))
@@ -138,12 +140,12 @@ def _without_siblings(
         yield replace(each, group=group.part([not part for part in idle]))
 
 
-def _served(judged: Sequence[GroupVerdict], how: str) -> frozenset[_File]:
+def _served(judged: Sequence[GroupVerdict], selection: Selection) -> frozenset[_File]:
     """The files that have kernels for the GPU which a driver takes."""
     return frozenset(
         file
         for each in judged
-        if each.module_verdict.how == how
+        if each.module_verdict.selection is selection
         and not each.module_verdict.without_kernels
         and Verdict.NOT_FOR_GPU < each.module_verdict.verdict < Verdict.UNKNOWN
         for file in _files(each.group)
@@ -173,7 +175,7 @@ def _weighed(
 def _set_aside(each: GroupVerdict, reason: str) -> GroupVerdict:
     """Modules that nobody asks for here, with notes in place of failures."""
     notes = _eased(each.module_verdict.findings, Verdict.OK, reason)
-    return each.but(verdict=Verdict.NOT_FOR_GPU, how="none", findings=notes, why=_WHY)
+    return each.but(verdict=Verdict.NOT_FOR_GPU, selection=Selection.NONE, findings=notes, why=_WHY)
 
 
 def _eased(findings: Sequence[Finding], verdict: Verdict, reason: str) -> tuple[Finding, ...]:
@@ -217,7 +219,7 @@ def _is_neutral(group_verdict: GroupVerdict, *, served: bool) -> bool:
 def _neutral(group_verdict: GroupVerdict) -> GroupVerdict:
     module_verdict = group_verdict.module_verdict
     by_itself = max(module_verdict.findings, key=lambda finding: finding.verdict, default=None)
-    why = module_verdict.why if module_verdict.how == "none" else "no kernels in it"
+    why = module_verdict.why if module_verdict.selection is Selection.NONE else "no kernels in it"
     left = group_verdict.but(
         verdict=Verdict.NOT_FOR_GPU, findings=(), not_judged=frozenset[str](), why=why
     )
@@ -228,7 +230,7 @@ def misses_all(judged: Sequence[GroupVerdict]) -> bool:
     """Return whether no kernel is for the GPU; without kernels, whether no code is."""
     counted = [each for each in judged if not each.neutral]
     counted = [each for each in counted if not each.module_verdict.without_kernels] or counted
-    missing = any(each.module_verdict.how == "none" for each in counted)
+    missing = any(each.module_verdict.selection is Selection.NONE for each in counted)
     return missing and not any(each.for_gpu for each in counted)
 
 

@@ -50,12 +50,13 @@ from ltocompat.rules.engine.artifact_findings import (
 from ltocompat.rules.engine.coverage import Kernels
 from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
-from ltocompat.rules.engine.fold_result import folded
+from ltocompat.rules.engine.fold_result import aggregate
 from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge_linked, judge_loaded
-from ltocompat.rules.engine.module_verdict import OTHER_ROUTE, GroupVerdict, ModuleVerdict
+from ltocompat.rules.engine.module_verdict import GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes, routes_on
+from ltocompat.rules.selection import Selection
 from ltocompat.targets.versions.drivers import driver_version_in_name
 
 
@@ -187,7 +188,7 @@ class ArtifactJudge:
                 JudgedVariant(variant, on(used), on(alone))
                 for variant, used, alone in self._variants
             ]
-            yield best_of(variants) if variants else on(whole)
+            yield select_variant(variants) if variants else on(whole)
 
 
 def with_origins(result: Result, known: Mapping[str, Origin]) -> Result:
@@ -274,7 +275,8 @@ def _on_gpu(
         in_link = Case(part.engine, known.for_link(objects=objects), gpu)
         judge = functools.partial(_judge_in_link, in_link, wanted=route)
     judged = list(map(judge, summary.groups))
-    found = folded(case, summary, judged, route=route, missing=part.missing, kernels=part.kernels)
+    missing, kernels = part.missing, part.kernels
+    found = aggregate(case, summary, judged, route=route, missing=missing, kernels=kernels)
     links = route is not Route.LOAD and (known.nvjitlink or known.nvlink)
     fails = found.verdict is Verdict.FAIL
     if not (advises and fails and target.lto and part.mixed and links):
@@ -304,9 +306,8 @@ def _judge(
     elsewhere = _JUDGES[natural[0]](case, group.signature, group.trials)
     serves = not route_given and elsewhere.verdict is not Verdict.NOT_FOR_GPU
     why = f"it is {'linked' if route is Route.LOAD else 'loaded'}; another row checks that"
-    return GroupVerdict(
-        group, ModuleVerdict(how=OTHER_ROUTE, why=why, serves_elsewhere=serves), route
-    )
+    aside = ModuleVerdict(selection=Selection.OTHER_ROUTE, why=why, serves_elsewhere=serves)
+    return GroupVerdict(group, aside, route)
 
 
 def _judge_in_link(case: Case, group: ModuleGroup, wanted: Route | None) -> GroupVerdict:
@@ -317,7 +318,8 @@ def _judge_in_link(case: Case, group: ModuleGroup, wanted: Route | None) -> Grou
     possible, gpu = possible_routes(group.signature), case.gpu
     route = wanted or (Route.LINK if Route.LINK in possible else Route.LOAD)
     found = _judge(case, group, route, route_given=True)
-    missed = found.module_verdict.how == "none" and not found.module_verdict.not_judged
+    verdict = found.module_verdict
+    missed = verdict.selection is Selection.NONE and not verdict.not_judged
     if route is not Route.LINK or gpu is None or not missed or group.signature.needs_device_link:
         return found
     images = group.signature.images
@@ -347,7 +349,7 @@ class JudgedVariant(Struct, frozen=True):
     alone: Result
 
 
-def best_of(judged: Sequence[JudgedVariant]) -> Result:
+def select_variant(judged: Sequence[JudgedVariant]) -> Result:
     """Return the result of the best variant, with the verdicts on the others.
 
     Args:

@@ -22,6 +22,7 @@ from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 from ltocompat.rules.link_selection import passed_over_by_nvlink
 from ltocompat.rules.rule import Link
+from ltocompat.rules.selection import Selection
 
 # What LTO-IR defines and calls, no byte of it shows.
 _UNSEEN = frozenset({"unresolved", "duplicate symbol", "lost kernels"})
@@ -32,7 +33,7 @@ def findings_of_link(
 ) -> tuple[Finding, ...]:
     """Return findings about the whole link, with the answer of a linker to all inputs."""
     target, gpu = case.target, case.gpu
-    linked = [each for each in judged if each.route is Route.LINK and _is(each, "link")]
+    linked = [each for each in judged if each.route is Route.LINK and _is(each, Selection.LINK)]
     given = judged if summary.single_link else linked
     waiting = any(each.group.signature.needs_device_link for each in given)
     known, offline = target.linker_of(objects=waiting)
@@ -59,13 +60,13 @@ def findings_of_link(
     )
 
 
-def _is(each: GroupVerdict, how: str) -> bool:
-    return each.module_verdict.how == how
+def _is(each: GroupVerdict, selection: Selection) -> bool:
+    return each.module_verdict.selection is selection
 
 
 def _is_left_out(each: GroupVerdict) -> bool:
     """Return whether an object that waits for the device link has nothing for its target."""
-    return each.group.signature.needs_device_link and _is(each, "none")
+    return each.group.signature.needs_device_link and _is(each, Selection.NONE)
 
 
 def _settled(findings: Sequence[Finding], tried: TrialOutcome | None) -> Sequence[Finding]:
@@ -136,7 +137,7 @@ def _link(
         tuple(
             image
             for each in judged
-            if _is(each, "unread")  # it lies where no linker looks
+            if _is(each, Selection.UNREAD)  # it lies where no linker looks
             for image in each.module_verdict.picked or each.group.signature.images
         ),
         any(each.group.inner and each.group.signature.needs_device_link for each in linked),

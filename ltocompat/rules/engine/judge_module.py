@@ -23,7 +23,7 @@ from ltocompat.rules.link_selection import pick_for_linker
 from ltocompat.rules.linker_traits import traits_of
 from ltocompat.rules.prose import rule_prose
 from ltocompat.rules.rule import Component, Requirement
-from ltocompat.rules.selection import SelectionFailure
+from ltocompat.rules.selection import Selection, SelectionFailure
 
 
 def judge_loaded(case: Case, signature: ModuleSignature, trials: Trials) -> ModuleVerdict:
@@ -47,10 +47,10 @@ def judge_loaded(case: Case, signature: ModuleSignature, trials: Trials) -> Modu
 _NO_GPU = ModuleVerdict(not_judged=frozenset({"load"}), why="the target names no GPU")
 _NO_ARCH = ModuleVerdict(not_judged=frozenset({"link"}), why="it names no architecture")
 _NO_LINKER = ModuleVerdict(
-    how="link", not_judged=frozenset({"link"}), why="the target names no linker"
+    selection=Selection.LINK, not_judged=frozenset({"link"}), why="the target names no linker"
 )
 _UNREAD = ModuleVerdict(
-    how="unread",
+    selection=Selection.UNREAD,
     why="it is after the first region of its object, and linkers read only the first region",
 )
 
@@ -94,7 +94,7 @@ def _linked_by_any(case: Case, signature: ModuleSignature, aim: Gpu) -> ModuleVe
         return replace(_NO_LINKER, picked=code.images)
     why = f"{signature.images[0]}: no linker accepts it"
     verdict = worst(each.verdict for each in findings)
-    return ModuleVerdict(verdict, "link", findings, picked=code.images, why=why)
+    return ModuleVerdict(verdict, Selection.LINK, findings, picked=code.images, why=why)
 
 
 def _refused_by_all(requirement: Requirement) -> Ruling:
@@ -120,7 +120,8 @@ def _judge_picked(case: Case, code: PickedCode, linker: Release | None) -> Modul
         open_ = linker is None and code.missed is SelectionFailure.OTHER_KIND
         why = f"{code.missed}{', and it has no kernels' if empty else ''}"
         halves = frozenset({"load"} if open_ else ())
-        return ModuleVerdict(how=code.how, not_judged=halves, why=why, without_kernels=empty)
+        picked = code.selection
+        return ModuleVerdict(selection=picked, not_judged=halves, why=why, without_kernels=empty)
     rulings = case.rulings(code.requirements, linker, offline=subject.offline)
     if any(image.problem is not None for image in subject.picked):
         rulings = [_doubted(ruling) for ruling in rulings]
@@ -131,7 +132,7 @@ def _judge_picked(case: Case, code: PickedCode, linker: Release | None) -> Modul
     untold = Verdict.JIT if verdict is Verdict.FAIL else None
     return ModuleVerdict(
         verdict,
-        code.how,
+        code.selection,
         case.findings(ruling for ruling in rulings if ruling.verdict is not untold),
         frozenset("load" for component in unanswered if component is not Component.LINKER),
         subject.picked,

@@ -11,8 +11,7 @@ from ltocompat.model.verdict import Finding, Route, Verdict
 from ltocompat.rules.constraints import AlwaysMet
 from ltocompat.rules.engine.evaluate import Ruling
 from ltocompat.rules.rule import Component, Subject
-
-OTHER_ROUTE = "other route"
+from ltocompat.rules.selection import Selection
 
 
 class Reasoning(Struct, frozen=True, eq=False):
@@ -56,8 +55,7 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
 
     Attributes:
         verdict: also ``NOT_FOR_GPU`` if no part of it could be checked.
-        how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``none``, ``unread`` (its linker
-            skips it) or ``other route``.
+        selection: the kind of code that serves the GPU; ``unread`` if its linker skips it.
         findings: with a count of 0, for the fold to count.
         not_judged: ``load``, ``link``: routes for which the target has missing keys.
         picked: the picked images.
@@ -68,7 +66,7 @@ class ModuleVerdict(Struct, frozen=True, gc=False):
     """
 
     verdict: Verdict = Verdict.NOT_FOR_GPU
-    how: str = "none"
+    selection: Selection = Selection.NONE
     findings: tuple[Finding, ...] = ()
     not_judged: frozenset[str] = frozenset()
     picked: tuple[ImageSignature, ...] = ()

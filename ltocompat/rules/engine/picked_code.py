@@ -16,7 +16,7 @@ from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.link_selection import pick_for_linkers_alike, releases_that_pick
 from ltocompat.rules.linker_traits import LinkerTraits
 from ltocompat.rules.rule import Requirement, Subject, beside_picked
-from ltocompat.rules.selection import SelectionFailure, pick_for_driver
+from ltocompat.rules.selection import Selection, SelectionFailure, pick_for_driver
 
 
 class PickedCode(Struct, frozen=True, eq=False):
@@ -25,14 +25,14 @@ class PickedCode(Struct, frozen=True, eq=False):
     Equal modules share one object.
 
     Attributes:
-        how: ``sass``, ``ptx``, ``link``, ``without kernels``, ``damaged`` or ``none``.
+        selection: the kind of code that serves the GPU.
         subject: the subject for rules; None if nothing is left for them.
         requirements: the requirements of the rules.
         missed: why nothing is picked, else None.
         without_kernels: True if the picked images, or all if none is picked, have no kernels.
     """
 
-    how: str
+    selection: Selection
     subject: Subject | None
     requirements: tuple[Requirement, ...]
     missed: SelectionFailure | None
@@ -50,15 +50,15 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
     damaged = pick.missed and is_damaged(signature)
     if pick.missed and not damaged and pick.missed is not SelectionFailure.LTO_ONLY:
         empty = pick.missed is SelectionFailure.NOT_FOR_GPU and _without_kernels(signature.images)
-        return PickedCode("none", None, (), pick.missed, empty)
+        return PickedCode(Selection.NONE, None, (), pick.missed, empty)
     seen = beside_picked(signature, pick.images)
     subject = Subject(seen, Route.LOAD, gpu, pick.images, pick.missed)
     if pick.missed:
-        how = "damaged" if damaged else "none"
-        return PickedCode(how, subject, requirements_of(subject), pick.missed)
+        selection = Selection.DAMAGED if damaged else Selection.NONE
+        return PickedCode(selection, subject, requirements_of(subject), pick.missed)
     empty = _without_kernels(pick.images)
-    how = "without kernels" if empty else str(pick.images[0].kind)
-    return PickedCode(how, subject, requirements_of(subject), None, empty)
+    selection = Selection.WITHOUT_KERNELS if empty else Selection(pick.images[0].kind)
+    return PickedCode(selection, subject, requirements_of(subject), None, empty)
 
 
 def linked_code(
@@ -72,11 +72,11 @@ def linked_code(
         pick = pick_for_linkers_alike(signature, aim.arch, None)
         found_by = () if pick.missed else releases_that_pick(signature, aim.arch)
     if pick.missed and not (linker is not None and is_damaged(signature)):
-        return PickedCode("none", None, (), pick.missed)
+        return PickedCode(Selection.NONE, None, (), pick.missed)
     seen, route = beside_picked(signature, pick.images), Route.LINK
     subject = Subject(seen, route, aim, pick.images, pick.missed, linker, offline, found_by)
-    how = "damaged" if pick.missed else "link"
-    return PickedCode(how, subject, requirements_of(subject), pick.missed)
+    selection = Selection.DAMAGED if pick.missed else Selection.LINK
+    return PickedCode(selection, subject, requirements_of(subject), pick.missed)
 
 
 def without_concatenated(signature: ModuleSignature) -> ModuleSignature | None:

@@ -22,6 +22,7 @@ from ltocompat.rules.engine.picked_code import PickedCode, without_concatenated
 from ltocompat.rules.engine.routes import possible_routes, routes
 from ltocompat.rules.linker_traits import LinkerTraits, traits_of
 from ltocompat.rules.rule import OF_DRIVERS, Component, Constraint, Requirement
+from ltocompat.rules.selection import SERVING, Selection
 
 
 class _Picked(Struct, frozen=True):
@@ -120,7 +121,7 @@ class TargetClasses:
         values = dict.fromkeys(OF_DRIVERS, driver) | {Component.LINKER: linker}
         answers = tuple(
             (
-                code.how,
+                code.selection,
                 code.missed,
                 code.without_kernels,
                 _seen_in_link(code),
@@ -138,7 +139,7 @@ class TargetClasses:
 
 def _seen_in_link(code: PickedCode) -> Hashable:
     """A key of what rules on links look at; of loaded code, whether its kernels are empty."""
-    if code.how != "link":
+    if code.selection is not Selection.LINK:
         return any(image.empty_kernels for image in code.images)
     return tuple((image.kind, image.symbols, image.options) for image in code.images)
 
@@ -161,9 +162,9 @@ def _answers(
 
 def _content(code: PickedCode) -> Hashable:
     """A key that two codes share only where equal images are picked."""
-    return (code.how, code.missed, code.without_kernels, code.subject)
+    return (code.selection, code.missed, code.without_kernels, code.subject)
 
 
 def _misses_all(codes: Sequence[PickedCode]) -> bool:
-    hows = {code.how for code in codes}
-    return "none" in hows and hows.isdisjoint(("sass", "ptx", "link"))
+    found = {code.selection for code in codes}
+    return Selection.NONE in found and found.isdisjoint(SERVING)

@@ -67,7 +67,7 @@ def allowed(part: str, package: str, alternatives: Iterable[str]) -> Allowed:
 
     known = [Version(version) for _, version in published(part)]
     beyond = None if suffix_major(package) is not None else _beyond(known)
-    return _folded(alternatives, lambda specifiers: admitted(package, specifiers, known), beyond)
+    return _combined(alternatives, lambda specifiers: admitted(package, specifiers, known), beyond)
 
 
 def allowed_by_toolkit(
@@ -149,7 +149,7 @@ def allowed_by_metapackage(part: str, alternatives: Iterable[str]) -> Allowed:
 
     # conda-forge writes 13.0.3 where PyPI has 13.0.3.0.
     toolkits = [Version(pin.toolkit) for pin in rows(ToolkitPin) if pin.part == part]
-    return _folded(
+    return _combined(
         alternatives,
         lambda specifiers: map(release_of, specifiers.filter(toolkits, prereleases=True)),
         _beyond(toolkits),
@@ -163,7 +163,7 @@ def _beyond(known: Iterable[Version]) -> Version:
     return Version(f"{max(known).major + 1}.0")
 
 
-def _folded(
+def _combined(
     alternatives: Iterable[str],
     releases: Callable[[SpecifierSet], Iterable[Release]],
     beyond: Version | None,
