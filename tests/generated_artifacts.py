@@ -125,10 +125,49 @@ def artifact(
 HOSTS: st.SearchStrategy[list[HostBinary]] = st.one_of(
     st.just([]), st.just([]), st.lists(hosts(), min_size=1, max_size=2)
 )
-ARTIFACTS = st.builds(
+
+
+def _without_kernels(group: ModuleGroup) -> ModuleGroup:
+    images = tuple(replace(image, has_kernels=False) for image in group.signature.images)
+    return replace(group, signature=ModuleSignature(images, registered=True))
+
+
+@st.composite
+def runtimes(draw: st.DrawFn) -> HostBinary:
+    """A library that needs a CUDA runtime or none."""
+    names = draw(
+        st.sampled_from([(), ("libcudart.so.11.0",), ("libcudart.so.12",), ("libcudart.so.13",)])
+    )
+    libraries = tuple(CudaLibrary("libcudart", "needed", name, None, "DT_NEEDED") for name in names)
+    return HostBinary(
+        place=WHERE,
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        libraries=libraries,
+    )
+
+
+FINAL = [
+    group
+    for group in GROUPS
+    if {image.kind for image in group.signature.images} <= {ImageKind.SASS, ImageKind.PTX}
+    and not any(image.relocatable for image in group.signature.images)
+]
+IDLE = st.builds(
     artifact,
-    st.lists(MODULES, min_size=1, max_size=3),
-    HOSTS,
-    unread=st.integers(0, 9).map(lambda number: number == 0),
+    st.lists(st.sampled_from(FINAL).map(_without_kernels), min_size=1, max_size=2),
+    st.lists(st.one_of(runtimes(), runtimes(), hosts()), min_size=1, max_size=2),
+)
+"""Registered modules without kernels, as nvcc writes them for a file without device code."""
+
+ARTIFACTS = st.one_of(
+    st.builds(
+        artifact,
+        st.lists(MODULES, min_size=1, max_size=3),
+        HOSTS,
+        unread=st.integers(0, 9).map(lambda number: number == 0),
+    ),
+    IDLE,
 )
 """Modules of any kind side by side, at times with host files around them."""

@@ -12,8 +12,10 @@ from samples import FOLDER
 
 from ltocompat import check, require
 from ltocompat.cli import run
+from ltocompat.model.arch import version_numbers
+from ltocompat.model.requirement import RouteFloor
 from ltocompat.model.target import DriverVersion
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.rules.engine.node_features import specification
 
 DRIVERS = ("450.51.05", "525.60.13", "525.147.05", "550.120", "550.54.14", "550.54.15")
@@ -38,10 +40,13 @@ def labels(driver: str, gpu: int) -> dict[str, str]:
 
 
 def matches(rule: dict[str, Any], node: dict[str, str]) -> bool:
-    """As NFD does: one of matchAny, all of whose expressions match; it stops at no error."""
-    return any(
+    """As NFD does: one of matchAny, all of whose expressions match; it stops at no error.
+
+    Without any, a rule is met: ExecuteGroupRule in pkg/apis/nfd/nodefeaturerule/rule.go.
+    """
+    return not rule.get("matchAny") or any(
         all(OPERATORS[e["op"]](node[name], e["value"]) for name, e in f["matchExpressions"].items())
-        for matcher in rule["matchAny"]
+        for matcher in rule.get("matchAny", ())
         for f in matcher["matchFeatures"]
         if f["feature"] == "local.label"
     )
@@ -70,6 +75,31 @@ def test_nodes_that_it_admits_are_those_that_pass(
             target = f"driver={driver},gpu=sm_{gpu}"
             passes = all(r.verdict <= Verdict.JIT for r in check(path, target, route="load"))
             assert matches(rule, labels(driver, gpu)) is passes, target
+
+
+def test_no_node_has_a_gpu_for_code_that_serves_none() -> None:
+    (required,) = require(FOLDER / "objects" / "libsaxpy.so")
+    nothing = [replace(each, how="none", driver=None) for each in required.services]
+    text = "\n".join(specification([replace(required, services=tuple(nothing))]))
+    (rule,) = yaml.safe_load(text)["compatibilities"][0]["rules"]
+    assert not any(matches(rule, labels("615.10", gpu)) for gpu in (50, 80, 90, 120))
+
+
+@pytest.mark.parametrize("runtime", [None, "525.60.13"])
+def test_every_gpu_will_do_for_code_without_kernels(runtime: str | None) -> None:
+    (required,) = require(FOLDER / "objects" / "libsaxpy.so")
+    least = None if runtime is None else DriverVersion(version_numbers(runtime))
+    coverage = Coverage(1, without_kernels=1)
+    floor = RouteFloor(None, coverage, least, None, None, None, Verdict.OK)
+    idle = [
+        replace(each, how="none", driver=least, last_driver=None, routes=(floor,))
+        for each in required.services
+    ]
+    text = "\n".join(specification([replace(required, services=tuple(idle), asked=())]))
+    (rule,) = yaml.safe_load(text)["compatibilities"][0]["rules"]
+    for gpu in (50, 80, 90, 120):
+        assert matches(rule, labels("550.54.14", gpu))
+        assert matches(rule, labels("470.82.01", gpu)) is (runtime is None)
 
 
 @pytest.mark.parametrize("revision", [1, 9, 10, 14, 89, 90, 95, 99])

@@ -10,6 +10,7 @@ from elf_writer import Part, elf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machines import shared
+from msgspec.structs import replace
 from packages_made import CUBIN_12_4, judged, told, wheel
 from rule_cases import spares, strikes
 from rules import image
@@ -39,9 +40,15 @@ def ptx(arch: str, cuda: str = "12.8") -> ImageSignature:
 
 def notes(*images: ImageSignature, registered: bool | None = True) -> dict[str, Finding]:
     """What is said of a library with a module of these images, by rule."""
-    group = ModuleGroup(ModuleSignature(images, registered), {}, 1, Location("libx.so").at(0x40))
+    return notes_of(ModuleSignature(images, registered))
+
+
+def notes_of(*modules: ModuleSignature) -> dict[str, Finding]:
+    """What is said of a library with these modules, by rule."""
+    place = Location("libx.so").at(0x40)
+    groups = [ModuleGroup(signature, {}, 1, place) for signature in modules]
     (target,) = parse([H100])
-    (result,) = results(ArtifactSummary("libx.so", [group]), target)
+    (result,) = results(ArtifactSummary("libx.so", groups), target)
     return {finding.rule: finding for finding in result.findings}
 
 
@@ -74,6 +81,22 @@ def test_an_architecture_that_was_asked_for_is_none() -> None:
     assert "SASS-09" not in notes(sass("sm_52"), sass("sm_90"), ptx("compute_90"))
     assert "SASS-09" not in notes(sass("sm_52"))  # without -arch there is PTX, too
     assert "SASS-09" not in notes(sass("sm_52"), ptx("compute_52"), registered=False)
+
+
+@spares("SASS-09", "PTX-07")
+def test_code_without_kernels_is_no_code_for_too_few_gpus() -> None:
+    """As nvcc's module in eigh-cuda128 0.4.1, whose host code calls cuSOLVER alone."""
+    default = (sass("sm_52"), ptx("compute_52"))
+    empty = tuple(replace(each, has_kernels=False) for each in default)
+    assert {"SASS-09", "PTX-07"}.isdisjoint(notes(*empty))
+    assert "PTX-07" not in notes(empty[0])
+    # Neither does its PTX help coming GPUs, nor its SASS hide that all kernels are for few.
+    idle = ModuleSignature(empty, registered=True)
+    assert "PTX-07" in notes_of(ModuleSignature((sass("sm_80"),), registered=True), idle)
+    of_80 = ModuleSignature((replace(sass("sm_80"), has_kernels=False),), registered=True)
+    assert "SASS-09" in notes_of(ModuleSignature(default, registered=True), of_80)
+    # An image that lacks the kernels of others is for its GPUs all the same.
+    assert "SASS-09" in notes_of(replace(idle, guarded=True))
 
 
 def rules_of(path: Path) -> set[str]:

@@ -13,23 +13,25 @@ from ltocompat.rules import makers
 from ltocompat.rules.constraints import FIRST_NVJITLINK
 
 
+def with_kernels(summary: ArtifactSummary) -> list[ModuleGroup]:
+    """Return the modules that may have kernels: no launch needs others."""
+    return [group for group in summary.groups if not _is_idle(group.signature)]
+
+
+def _is_idle(signature: ModuleSignature) -> bool:
+    """Return whether no image has kernels: after one without, the scan reads the others."""
+    lacks = any(image.has_kernels is False for image in signature.images)
+    return lacks and not signature.guarded
+
+
 def loaded_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
     """Return the modules that programs load, without bare images that the user named."""
     return [
         group
-        for group in summary.groups
+        for group in with_kernels(summary)
         if group.signature.registered is not False
         and not group.signature.needs_device_link
         and not group.named
-    ]
-
-
-def host_groups(summary: ArtifactSummary) -> list[ModuleGroup]:
-    """Return the modules in host code, loaded or still to be linked."""
-    return [
-        group
-        for group in summary.groups
-        if group.signature.registered or group.signature.needs_device_link
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from generated_artifacts import ARTIFACTS, GROUPS, artifact
+from generated_artifacts import ARTIFACTS, GROUPS, IDLE, artifact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -58,6 +58,19 @@ def law(summary: ArtifactSummary, target: Target) -> None:
 @settings(max_examples=20)
 def test_a_row_is_that_of_the_gpu_named(summary: ArtifactSummary, target: Target) -> None:
     law(summary, target)
+
+
+@given(IDLE, st.sampled_from([target for target in TARGETS if target.driver is not None]))
+@settings(max_examples=40)
+def test_code_without_kernels_asks_no_target_for_its_gpus(
+    summary: ArtifactSummary, target: Target
+) -> None:
+    found = {result.route: result for result in results(summary, target)}
+    everywhere = replace(target, gpus=parse(["gpu=sm_75+sm_80+sm_90"])[0].gpus)
+    for result in results(summary, everywhere):
+        whole = found[result.route]
+        assert (whole.gpu, whole.verdict) == (None, result.verdict)
+        assert [f.rule for f in whole.findings] == [f.rule for f in result.findings]
 
 
 @pytest.mark.slow

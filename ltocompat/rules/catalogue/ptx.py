@@ -167,7 +167,7 @@ def nothing_for_future_gpus(summary: ArtifactSummary) -> Iterator[Problem]:
     groups = artifact_code.loaded_groups(summary)
     sass = artifact_code.archs((group.signature for group in groups), ImageKind.SASS)
     by_driver = {ImageKind.PTX, ImageKind.TILEIR}  # what drivers compile
-    has_source = not by_driver.isdisjoint(artifact_code.kinds(summary.groups))
+    has_source = not by_driver.isdisjoint(artifact_code.kinds(artifact_code.with_kernels(summary)))
     if not sass or summary.skipped_count or has_source:
         return
     newest = max(sass)

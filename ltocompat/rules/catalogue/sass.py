@@ -173,11 +173,12 @@ _DEFAULTS = {52: (11, 12), 75: (13,)}
 @rule("SASS-09")
 def default_architecture_alone(summary: ArtifactSummary) -> Iterator[Problem]:
     """Without -arch, nvcc compiles only for the oldest GPUs of its release."""
-    groups = artifact_code.host_groups(summary)
+    groups = artifact_code.with_kernels(summary)
     found = set(artifact_code.kinds(groups))
     signatures = [group.signature for group in groups]
     numbers = {arch.number for kind in found for arch in artifact_code.archs(signatures, kind)}
-    if summary.skipped_count or len(groups) != len(summary.groups) or len(numbers) != 1:
+    in_host_code = all(each.registered or each.needs_device_link for each in signatures)
+    if summary.skipped_count or not in_host_code or len(numbers) != 1:
         return
     (number,) = numbers
     if found != {ImageKind.SASS, ImageKind.PTX} or not _made_by_default(groups, number):

@@ -64,7 +64,7 @@ def artifact_findings(
     elif gpu is not None and kernels is not None:
         yield from _unserved_libraries(kernels, gpu)
     yield from _lacking(case, judged, single_link=summary.single_link)
-    yield from notes_of_empty(judged, gpu)
+    yield from notes_of_empty(judged)
     yield from _notes_of_versions(case, judged)
     if not summary.single_link:  # whose inputs are told one by one
         yield from findings_of_coverage(case, judged, kernels)
@@ -238,8 +238,6 @@ def serves_no_gpu(possible: Sequence[Result], summary: ArtifactSummary) -> Resul
     """
     first, last = possible[0], possible[-1]
     alone = replace(last, gpu=None, route=last.route if first.route is last.route else None)
-    if not last.coverage.modules:  # what the host files ask for is the same for every GPU
-        return alone
     images = (image for group in summary.groups for image in group.signature.images)
     partly = list(filter(lacks_only_libraries, possible))
     finding = finding_by_engine(

@@ -234,13 +234,12 @@ def misses_all(judged: Sequence[GroupVerdict]) -> bool:
     return missing and not any(each.for_gpu for each in counted)
 
 
-def notes_of_empty(judged: Sequence[GroupVerdict], gpu: Gpu | None) -> Iterator[Finding]:
-    """Yield notes: no kernels are served; modules that would not load alone."""
+def notes_of_empty(judged: Sequence[GroupVerdict]) -> Iterator[Finding]:
+    """Yield notes: no module has kernels; modules that would not load alone."""
     empty = [each for each in judged if each.module_verdict.without_kernels]
     if empty and len(empty) == len(judged):
-        where = "" if gpu is None else f" for {gpu.arch}"
         what = "empty kernels" if any(map(has_empty_kernels, empty)) else "device functions"
-        yield _note(f"no kernels{where}: at most {what} and variables", empty)
+        yield _note(f"no kernels: at most {what} and variables", empty)
     for group_verdict in empty:
         reason = group_verdict.by_itself
         hollow = has_empty_kernels(group_verdict)

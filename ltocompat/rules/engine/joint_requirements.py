@@ -15,7 +15,6 @@ from ltocompat.rules.engine.metadata_lines import joint_versions
 from ltocompat.rules.engine.paste_lines import conda_linker, machine_lines
 from ltocompat.rules.services import (
     HOW,
-    is_served,
     lacks_kernels,
     promised,
     runs_anywhere,
@@ -101,7 +100,7 @@ def _lines(
     yield from (line for line in every if line.met)
     lacking = {line.where for line in every if not line.met}
     made = [*machine_lines(whole), *(line for line in every if "sm_arch" in line.text)]
-    if not any(map(is_served, promised(whole.services))):
+    if not any(service.driver for service in promised(whole.services)):
         text = "no known GPU and driver run all artifacts"
         made += [PasteLine(where, "", text) for where in ("conda", "container")]
     if len(floors) > 1:

@@ -147,11 +147,16 @@ class ArtifactJudge:
         gpus = gpus_to_judge(target, single_link=self._whole.summary.single_link)
         possible = list(self._on_gpus(target, wanted, line, gpus))
         served = [result for result in possible if serves(result) or self._is_named(result.gpu)]
+        idle = [each for each in possible if each.coverage.modules == each.coverage.without_kernels]
         partly = [result for result in served if lacks_only_libraries(result)]
         whole = [result for result in served if not lacks_only_libraries(result)]
         if whole:
             told = (without_libraries(partly),) if partly else ()
             yield from (replace(each, findings=(*each.findings, *told)) for each in whole)
+        elif idle and len(idle) == len(possible):
+            # No GPU is asked for: what the host files ask for is the same for each.
+            lines = {each.route: each for each in sorted(idle, key=lambda one: one.verdict)}
+            yield from (replace(each, gpu=None) for each in lines.values())
         elif possible and all(result.verdict is Verdict.FAIL for result in possible):
             yield serves_no_gpu(possible, self._whole.summary)
         else:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.generic import grouped
 from ltocompat.model.requirement import NEXT, Required, Service
-from ltocompat.rules.services import promised
+from ltocompat.rules.services import promised, runs_anywhere
 
 _DRIVER, _GPU = "nvidia.com/cuda.driver-version", "nvidia.com/gpu.compute"
 
@@ -36,9 +37,10 @@ def specification(artifacts: Iterable[Required]) -> Iterator[str]:
             if service.driver is not None and service.name != NEXT
         )
         yield f"  - name: {json.dumps(required.path)}"
-        yield "    matchAny:" if alike else "    matchAny: []"
-        for several in alike.values():
-            yield from (f"    - {json.dumps(matcher)}" for matcher in _matchers(several))
+        if not runs_anywhere(required):  # NFD takes a rule without any matcher as met
+            yield "    matchAny:"
+            found = chain.from_iterable(map(_matchers, alike.values()))
+            yield from (f"    - {json.dumps(matcher)}" for matcher in [*found] or [_NO_NODE])
 
 
 def _matchers(services: list[Service]) -> Iterator[dict[str, Any]]:
@@ -61,10 +63,15 @@ def _matchers(services: list[Service]) -> Iterator[dict[str, Any]]:
         f"{_GPU}.major": _op("In", services[0].number // 10),
         f"{_GPU}.minor": _op("In", *(service.number % 10 for service in services)),
     }
-    for way in ways:
-        feature = {"feature": "local.label", "matchExpressions": {**gpus, **way}}
-        yield {"matchFeatures": [feature]}
+    yield from (_matcher({**gpus, **way}) for way in ways)
+
+
+def _matcher(expressions: Mapping[str, object]) -> dict[str, Any]:
+    return {"matchFeatures": [{"feature": "local.label", "matchExpressions": expressions}]}
 
 
 def _op(name: str, *values: object) -> dict[str, Any]:
     return {"op": name, "value": [*map(str, values)]}
+
+
+_NO_NODE = _matcher({f"{_GPU}.major": _op("In", 0)})
