@@ -92,6 +92,17 @@ def test_check_require_audit_diff_and_html_say_the_same_number(
 
 
 @needs_gcc
+def test_a_baseline_keeps_every_finding_that_some_option_counts(tmp_path: Path) -> None:
+    """A warning of lost kernels counts with --strict alone."""
+    lost = library(tmp_path / "lost.so", {b"saxpy": (80, 90), b"daxpy": (90,)})
+    known = str(tmp_path / "known.json")
+    strict = ["audit", str(lost), "--deploy-target", TARGET, "--strict"]
+    assert run(strict) == 1
+    assert run(["audit", str(lost), "--deploy-target", TARGET, "--write-baseline", known]) == 0
+    assert run([*strict, "--baseline", known]) == 0
+
+
+@needs_gcc
 def test_diff_compares_no_kernels_on_a_gpu_that_one_release_does_not_serve(tmp_path: Path) -> None:
     partial = library(tmp_path / "partial.so", {b"saxpy": (80, 90), b"daxpy": (90,)})
     gone = library(tmp_path / "gone.so", {b"saxpy": (90,), b"daxpy": (90,)})
