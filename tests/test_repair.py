@@ -221,7 +221,7 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(
 @needs_gcc
 def test_a_finding_that_can_be_mended_prints_the_command_which_mends_it(broken: Path) -> None:
     found = [each for result in ltocompat.check(broken, ["12.9"]) for each in result.findings]
-    command = f". Or run ltocompat repair {broken} -o repaired"
+    command = f". Or run ltocompat repair {broken} -o repaired/"
     fixes = {finding.rule: finding.remedy for finding in found}
     assert [rule for rule, fix in fixes.items() if fix.endswith(command)] == ["PKG-01", "PKG-14"]
 

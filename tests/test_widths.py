@@ -174,6 +174,19 @@ def test_each_condition_of_an_image_stands_in_any_terminal(
     assert set(re.split(r"[ ,]", required)) <= set(words)
 
 
+@pytest.mark.parametrize("width", [60, 80, 120, None])
+def test_a_command_in_an_answer_is_on_one_line(
+    width: int | None,
+    inputs: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("ltocompat.cli.run_verb.terminal_width", lambda _: width)
+    command = f"ltocompat slim {inputs['named']} --max-bytes 10 -o smaller/"
+    run(["audit", inputs["named"], *TARGETS[2:], "--max-bytes", "10"])
+    assert any(line.endswith(command) for line in capsys.readouterr().out.splitlines())
+
+
 def test_a_command_in_a_message_is_on_one_line() -> None:
     command = "ltocompat audit --write-baseline known.json"
     for length in range(80, 200):

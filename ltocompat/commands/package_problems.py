@@ -88,7 +88,7 @@ class Packages:
         _, known = plan(replace(shipped, promise=None), problems)
         mended = {(each.rule, each.message) for each in known if not each.reason}
         beside = [f"--with {shlex.quote(os.fspath(other))}" for other in self._named_beside]
-        command = " ".join(["ltocompat repair", shlex.quote(path), *beside, "-o repaired"])
+        command = " ".join(["ltocompat repair", shlex.quote(path), *beside, "-o repaired/"])
         return tuple(
             replace(problem, remedy=f"{finding_of_problem(problem).remedy}. Or run {command}")
             if (problem.rule, problem.message) in mended

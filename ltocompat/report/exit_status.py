@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TextIO
@@ -43,7 +42,6 @@ INTERNAL = 70
 INTERRUPTED = 130
 CLOSED_PIPE = 141  # 128 + SIGPIPE, as the shell reports cat and grep
 
-_COMMAND = re.compile(r"(?<=: )(?:ltocompat|pip) [^;]+")
 _OF_FAILURE = {"internal": INTERNAL, "usage": USAGE, "missing": MISSING}
 _OF_OUTCOME = {
     Outcome.PASSED: OK,
@@ -148,9 +146,8 @@ def fitted(sentence: str, stream: TextIO) -> str:
 
     Places and commands are not broken, so that they can be pasted.
     """
-    text = _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), escape(sentence))
-    lines = in_whole_words(text, terminal_width(stream) or PIPED, following="  ")
-    return "\n".join([*lines, ""]).replace("\0", " ")
+    lines = in_whole_words(escape(sentence), terminal_width(stream) or PIPED, following="  ")
+    return "\n".join([*lines, ""])
 
 
 def of_weight(record: Weight) -> int:

@@ -16,6 +16,10 @@ _LONGEST = 2_000
 LONGEST_NAME = 160  # of a kernel, columns
 MOST_ARCHS = 200  # that are counted apart
 LONG_ROOT = 16  # characters of a folder that is worth to be told once
+# A command, with its words that are quoted or have a sign: options, paths, numbers, FILE.
+_COMMAND = re.compile(
+    r"\b(?:ltocompat|pip) [a-z]+(?: install)?(?: (?:'[^']+'|\S*(?:[-/.=:\d]|[A-Z]{2})\S*))+"
+)
 _CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so|which|and) ")
 
 # The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and
@@ -97,10 +101,11 @@ def clip(text: str, width: int) -> str:
 
 
 def in_whole_words(text: str, width: int, first: str = "", following: str = "") -> list[str]:
-    """Return lines with their indents; a word longer than a line is not broken."""
+    """Return lines with their indents; a word or command longer than a line is not broken."""
     wrapper = textwrap.TextWrapper(width, first, following, break_long_words=False)
     wrapper.break_on_hyphens = False
-    return wrapper.wrap(text)
+    text = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), text)
+    return [line.replace("\0", " ") for line in wrapper.wrap(text)]
 
 
 def clip_middle(text: str, width: int) -> str:

@@ -171,7 +171,7 @@ def _too_large(policy: Policy, key: str, size: int, most: int, remedy: str) -> P
     return Problem(
         Verdict.FAIL,
         f"{name} has {size:,} bytes; the limit is {most:,}",
-        f"{remedy}, or raise {key}",
+        f"raise {key}, or {remedy}",
         policy.origin(key),
         subject=subject,
         asked=(f"bytes {size}",),

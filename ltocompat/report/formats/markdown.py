@@ -26,7 +26,7 @@ from ltocompat.report.document import (
 from ltocompat.report.text import escape
 
 # No markup, no mention, no issue number, no address: single underscores inside words are no markup.
-_PLAIN = re.compile(r"(?:[A-Za-z0-9 ,;:(){}/+=%·-]|(?<=[A-Za-z0-9])[_.'](?=[A-Za-z0-9])|\. )*\.?")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9 ,;:(){}/+=%·-]|(?<=\w)[_.'](?=\w)|(?<!^)>(?==)|,<\d|\. )*\.?")
 _OPENINGS: dict[type, str] = {Heading: "### ", Paragraph: "", Entry: "- "}
 _ADDRESS = re.compile(r"://|www\.|[A-Za-z]\.[A-Za-z]")
 

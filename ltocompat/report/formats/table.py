@@ -191,7 +191,7 @@ def _fit(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int) -
     each = [*zip(columns, widths, words, strict=True)]
     room = width - _GAP * (len(columns) - 1)
     for leasts in (
-        [max(min(c.width, size) or size, word if c.place else 0) for c, size, word in each],
+        [max(min(c.width, size) or size, word) for c, size, word in each],
         words,
         [min(word, _LEAST) if c.place else word for c, word in zip(columns, words, strict=True)],
         [_LEAST_OF_ALL] * len(columns),
@@ -292,7 +292,7 @@ def _broken(line: str, width: int, first: str, following: str) -> list[str]:
     lines: list[str] = []
     for number, wrapped in enumerate(indented or [""]):
         text = wrapped[len(following if number else first) :]
-        too_long = len(wrapped) > width and re.search("::|_Z", text)
+        too_long = len(wrapped) > width and " " not in text and re.search("::|_Z", text)
         lines += pieces.findall(text) if too_long else [text]
     return lines
 
