@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,11 +52,23 @@ def test_a_finding_prints_as_reports_show_it() -> None:
 def test_what_is_no_record_has_no_document() -> None:
     with pytest.raises(ltocompat.UsageError, match="int has no JSON document"):
         ltocompat.to_json(3)
-    with pytest.raises(ltocompat.UsageError, match="NoneType has no JSON document"):
+    with pytest.raises(ltocompat.UsageError, match="an empty answer has no JSON document"):
         ltocompat.to_json([])
     (required,) = ltocompat.require(PTX)
     with pytest.raises(ltocompat.UsageError, match=r"Required with \w+ has no JSON document"):
         ltocompat.to_json([required, *ltocompat.inspect(PTX)])
+
+
+def test_bytes_have_the_same_names_in_every_answer() -> None:
+    data = Path(FATBIN).read_bytes()
+    names = ["input-0", str(FATBIN), "input-2"]
+    assert [each.path for each in ltocompat.read(data, FATBIN, data)] == names
+    assert [each.path for each in ltocompat.check([data, FATBIN, data], H100)] == names
+
+
+def test_help_shows_no_value_that_nobody_has_set() -> None:
+    assert "limits=Limits()," in str(inspect.signature(ltocompat.check))
+    assert repr(ltocompat.Limits(depth=3)) == "Limits(depth=3)"
 
 
 def test_an_audit_is_not_written_as_the_requirements_that_it_begins_with() -> None:
@@ -90,6 +103,8 @@ WRONG = [5, 12.9, None, b"abc", ["x"], object()]
         lambda value: ltocompat.matrix(FATBIN, targets=[value]),
         lambda value: ltocompat.Evaluator([value]),
         lambda value: ltocompat.coherent({"nvrtc": value}),
+        ltocompat.coherent,
+        lambda value: ltocompat.inspect(FATBIN, where=value or 1),  # type: ignore[arg-type]
         ltocompat.toolkit_ptx,
         ltocompat.cuda_driver,
         ltocompat.explain,

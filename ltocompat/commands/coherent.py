@@ -50,7 +50,7 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
     """
     known = {name for pair in rows(PartPair) for name in (pair.first, pair.second)}
     releases: dict[str, Release] = {}
-    for name, version in parts.items():
+    for name, version in {**parts}.items():
         if name not in known:
             hint = did_you_mean(name, known)
             raise UsageError(

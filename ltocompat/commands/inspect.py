@@ -106,9 +106,8 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
             from ltocompat.commands.trials import Trials
 
             narrower = stack.enter_context(Trials(options)).narrower()
-        work = functools.partial(
-            _inspect, settings=settings, where=options.where, narrower=narrower
-        )
+        where = options.where and replace(options.where)  # a TypeError for another type
+        work = functools.partial(_inspect, settings=settings, where=where, narrower=narrower)
         texts = named(sources.texts)
         found = parallel.read(work, texts, parallel.path_of_text, settings, in_slices=True)
         yield from with_failures(found)

@@ -46,7 +46,14 @@ from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.rule import Problem
 from ltocompat.scan import parallel, walk
-from ltocompat.scan.sources import Source, is_address, name_of, opened_address, opened_file
+from ltocompat.scan.sources import (
+    Source,
+    is_address,
+    name_of,
+    opened_address,
+    opened_file,
+    source_names,
+)
 from ltocompat.scan.summarize import SummaryBuilder
 from ltocompat.scan.walk import Batch, ScanSettings
 from ltocompat.scan.weigh import Weigher
@@ -225,9 +232,9 @@ def read(
 
     Args:
         sources: files, folders, places, ``-`` for standard input, bytes, or open binary files. An
-            open file is listed under its ``name``, and bytes under ``-``. With
-            ``ltocompat[remote]``, also addresses that fsspec knows (``s3://bucket/x.whl``); each is
-            fetched once.
+            open file is listed under its ``name``, and bytes as ``input-0``, ``input-1``, by their
+            position. With ``ltocompat[remote]``, also addresses that fsspec knows
+            (``s3://bucket/x.whl``); each is fetched once.
         limits: bounds for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
@@ -246,9 +253,9 @@ def read(
     reader = _Reader(ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs))
     if not sources:
         raise UsageError("no source is named; name a file, a folder or a package")
-    for source in sources:
+    for source, name in zip(sources, source_names(sources), strict=True):
         try:
-            yield from reader.of_source(source)
+            yield from reader.of_source(source, name)
         except LtocompatError as error:
             if on_error is None:
                 raise
@@ -279,16 +286,16 @@ class _Reader:
         self._settings = settings
         self._second_pass = ArtifactReader(ScanOptions(settings, apart=True))
 
-    def of_source(self, source: Source) -> Iterator[Reading]:
-        """Yield the readings of a source.
+    def of_source(self, source: Source, name: str) -> Iterator[Reading]:
+        """Yield the readings of a source with this name.
 
         Raises:
             LtocompatError: as ``read`` says.
         """
         limits = self._settings.limits
         if not isinstance(source, str | os.PathLike):
-            name, opening = name_of(source), opened_file(source, limits)
-        elif is_address(name := os.fspath(source)):
+            opening = opened_file(source, limits)
+        elif is_address(name):
             opening = opened_address(name, limits)
         else:
             yield from self._of_place(Location.parse(name))

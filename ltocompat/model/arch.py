@@ -29,7 +29,7 @@ def version_numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-class SmArch(Struct, frozen=True, order=True):
+class SmArch(Struct, frozen=True, order=True, repr_omit_defaults=True):
     """One architecture, such as ``sm_90a``: number 90, suffix ``a``, form real.
 
     Attributes:

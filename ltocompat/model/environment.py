@@ -55,7 +55,7 @@ class Sibling(Struct, frozen=True):
     version: DriverVersion | None = None
 
 
-class UserDriver(Struct, frozen=True):
+class UserDriver(Struct, frozen=True, repr_omit_defaults=True):
     """A copy of libcuda.
 
     Attributes:
@@ -233,7 +233,7 @@ class Jetson(Struct, frozen=True):
     model: str | None
 
 
-class Environment(Struct, frozen=True, kw_only=True):
+class Environment(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """The facts about one machine that CUDA code depends on; None or empty if nothing was found.
 
     Attributes:

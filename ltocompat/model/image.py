@@ -132,7 +132,7 @@ class Needs(Struct, frozen=True):
     tile_ir: str | None = None
 
 
-class LtoIrVersions(Struct, frozen=True):
+class LtoIrVersions(Struct, frozen=True, repr_omit_defaults=True):
     """The versions of an LTO-IR image. A scrambled image shows only its ``container`` version.
 
     Attributes:

@@ -22,7 +22,7 @@ _RATIO_FROM = 16 * MIB
 _BETWEEN_LOOKS = 256
 
 
-class Limits(Struct, frozen=True):
+class Limits(Struct, frozen=True, repr_omit_defaults=True):
     """Bounds for reading one input file; the defaults are well above any real library.
 
     The highest known compression ratio of a real section is 12.6:1 (libcublasLt 13.10). Single PTX

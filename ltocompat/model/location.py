@@ -21,7 +21,7 @@ _UNSAFE = re.compile(r"[^\w./+,:-]+|:(?=:)|(?<=:):|^:|:$")
 _ADDRESS = re.compile(r"(?:^|[=,])[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-class Location(Struct, frozen=True, gc=False):
+class Location(Struct, frozen=True, gc=False, repr_omit_defaults=True):
     """The place of a file, a member of a file, a fatbin region or an image.
 
     Attributes:

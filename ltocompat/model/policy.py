@@ -30,7 +30,7 @@ class Promise(Struct, frozen=True):
     nvjitlink: Release | None = None
 
 
-class ExceptionBounds(Struct, frozen=True, kw_only=True):
+class ExceptionBounds(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """The findings that an exception is about.
 
     Attributes:
@@ -65,7 +65,7 @@ class ExceptionBounds(Struct, frozen=True, kw_only=True):
     asks: tuple[str, ...] = (ANY,)
 
 
-class PolicyDemands(Struct, frozen=True, kw_only=True):
+class PolicyDemands(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """The demands of a policy on packages, for every target.
 
     Attributes:

@@ -85,7 +85,7 @@ class LinkerFloor(Struct, frozen=True):
         return f"nvidia-nvjitlink{suffix}>={self.at_least},<{self.ceiling}"
 
 
-class RouteFloor(Struct, frozen=True):
+class RouteFloor(Struct, frozen=True, repr_omit_defaults=True):
     """The minimum versions for one GPU and route. With older versions, ``check`` doesn't pass.
 
     Attributes:
@@ -274,7 +274,7 @@ NO_NVJITLINK = "no known nvJitLink links all of it"
 """The reason why no nvJitLink is known if each one refuses some input."""
 
 
-class Required(Struct, frozen=True, kw_only=True):
+class Required(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """The requirements of an artifact.
 
     Attributes:

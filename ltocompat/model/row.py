@@ -17,7 +17,7 @@ WHERE = "path=place.path inside=place.inside place"
 """The columns with a location."""
 
 
-class Tabular(Struct, frozen=True):
+class Tabular(Struct, frozen=True, repr_omit_defaults=True):
     """A value that is a row of a table; its columns are its fields.
 
     A class with other columns lists them in ``row_columns``: ``size`` is the attribute of that

@@ -91,7 +91,7 @@ class KeptVerdict(Tabular, frozen=True):
     after: Verdict
 
 
-class CodeTally(Struct):
+class CodeTally(Struct, repr_omit_defaults=True):
     """Totals of what changed in the device code of a package.
 
     Attributes:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 _ONE_BYTE = re.compile(r"b1(?![0-9])")
 
 
-class DeviceSymbols(Struct, frozen=True):
+class DeviceSymbols(Struct, frozen=True, repr_omit_defaults=True):
     """The functions and variables that link an image with other images; all lists are sorted.
 
     The lists leave out names that the driver and every linker provide, such as ``vprintf``.

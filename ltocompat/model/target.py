@@ -53,7 +53,7 @@ class Quantifier(enum.Enum):
     ONE_OF = "it has one of them, but it isn't known which"
 
 
-class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True):
+class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True, repr_omit_defaults=True):
     """The possible versions of one part of a target.
 
     Attributes:
@@ -138,7 +138,7 @@ class System(Struct, frozen=True):
         return self.name if self.machine == "x86_64" else f"{self.name}-{self.machine}"
 
 
-class Target(Struct, frozen=True, kw_only=True, cache_hash=True):
+class Target(Struct, frozen=True, kw_only=True, cache_hash=True, repr_omit_defaults=True):
     """A deploy target; an attribute that is None is unknown.
 
     Attributes:

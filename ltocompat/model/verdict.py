@@ -86,7 +86,7 @@ LEVELS = {
 }
 
 
-class Prose(Struct, frozen=True):
+class Prose(Struct, frozen=True, repr_omit_defaults=True):
     """The prose of a rule.
 
     Attributes:
@@ -245,7 +245,7 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
         return "\n".join(lines)
 
 
-class Coverage(Struct, frozen=True, gc=False):
+class Coverage(Struct, frozen=True, gc=False, repr_omit_defaults=True):
     """The numbers of an artifact's modules with and without code for a GPU.
 
     Attributes:
@@ -303,7 +303,7 @@ class Extent(Struct, frozen=True, gc=False):
 WHOLE = Extent()
 
 
-class VariantVerdict(Struct, frozen=True):
+class VariantVerdict(Struct, frozen=True, repr_omit_defaults=True):
     """The verdict on one of several variants; at run time, the artifact loads one variant.
 
     Attributes:

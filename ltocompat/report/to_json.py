@@ -34,13 +34,11 @@ def to_json(records: object) -> str:
             ``audit`` need the policy: use ``ltocompat audit --format json``.
     """
     found: list[object] = [*(records if isinstance(records, Iterable) else (records,))]
-    kinds = [type(record).__name__ for record in found or (None,)]
+    kinds = [type(record).__name__ for record in found] or ["an empty answer"]
     verbs = {_VERBS.get(kind): kind for kind in kinds}
     if None in verbs or len(verbs) > 1:
         kind = verbs.get(None) or " with ".join(verbs.values())
-        raise UsageError(
-            f"{kind} has no JSON document; give what inspect, check or another verb gave"
-        )
+        raise UsageError(f"{kind} has no JSON document; give the records of one verb, not of audit")
     (verb,) = verbs
     report: Report[object] = importlib.import_module(f"ltocompat.report.verbs.{verb}").REPORT
     targets = dict.fromkeys(record.target for record in found if isinstance(record, Result))

@@ -51,7 +51,7 @@ class ArchFilter(Struct, frozen=True):
         return cls(arch.number, arch.suffix, arch.form if named else None)
 
 
-class ImageFilter(Struct, frozen=True):
+class ImageFilter(Struct, frozen=True, repr_omit_defaults=True):
     """A selection of images. An image must match at least one value of every attribute.
 
     Attributes:

@@ -134,7 +134,7 @@ class Step(enum.StrEnum):
     DESTROY = "destroy"
 
 
-class Seconds(Struct, frozen=True):
+class Seconds(Struct, frozen=True, repr_omit_defaults=True):
     """Wall-clock time inside the library, in seconds; None for a step that was not reached."""
 
     create: float | None = None
@@ -142,7 +142,7 @@ class Seconds(Struct, frozen=True):
     complete: float | None = None
 
 
-class TrialAnswer(Struct, frozen=True, kw_only=True):
+class TrialAnswer(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """The answer of a library to a request.
 
     Attributes:
