@@ -247,7 +247,7 @@ def test_a_policy_asks_for_trial_loads_by_the_name_of_the_option(
     assert [result["verdict"] for result in found[THIS_MACHINE]] == ["fail"]
     run(["audit", str(path)])
     text = " ".join(capsys.readouterr().out.split())
-    assert f"to see only this: ltocompat check {path} --trial-load" in text
+    assert f"to see only this file: ltocompat check {path} --trial-load" in text
 
 
 @pytest.mark.usefixtures("machine", "log")

@@ -54,7 +54,7 @@ def test_a_package_passes_what_was_written_for_it(
     assert run(["init", name]) == 0
     line = capsys.readouterr().out.partition("\n")[0]
     opening, _, command = line.partition(": ")
-    assert opening == "wrote ltocompat.toml, which these packages pass"
+    assert opening == "wrote ltocompat.toml; these packages pass it; to check again"
     assert run(shlex.split(command.removeprefix("ltocompat "))) == 0
 
 

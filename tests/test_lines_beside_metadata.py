@@ -113,7 +113,7 @@ def test_a_gate_of_architectures_alone_says_how_to_see_what_the_metadata_lack(
     assert run([*command, "--fail-on", "unknown"]) == 1
     out = capsys.readouterr().out
     assert "NJL-06" in out
-    assert f"to see only this: ltocompat audit {name}\n" in out
+    assert f"to see only this file: ltocompat audit {name}\n" in out
     run(["audit", name, "--fail-on", "unknown"])
     assert "NJL-06" in capsys.readouterr().out
 

@@ -101,8 +101,8 @@ def test_a_forbidden_change_says_what_became_of_the_old_value() -> None:
         Change("arch-lost", FILE, "sass", ("sm_50",), None, 2, "lost-arch", (OLD,)),
     )
     text = table(replace(DIFF, changes=lost, forbidden=("lost-arch",)))
-    assert "fail[lost-arch] GPU served of sm_50, sm_52: sass to none\n" in text
-    assert f"fail[lost-arch] architectures lost of sass: sm_50 in {FILE}\n" in text
+    assert "fail[lost-arch] GPU served (sm_50, sm_52): sass to none\n" in text
+    assert f"fail[lost-arch] architectures lost (sass): sm_50 in {FILE}\n" in text
     assert "Nothing was checked or forbidden" in written("html", REPORT, [SAME])
 
 

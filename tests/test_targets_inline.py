@@ -167,7 +167,7 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
     "text, part",
     [
         ("drivr=550", "did you mean driver?"),
-        ("colour=red", "the keys are name, os, driver, container, compat"),
+        ("colour=red", "the keys are cuda, name, os, driver, container, compat"),
         ("driver=550,driver=560", "driver is given twice"),
         ("driver=", "driver has no value"),
         ("driver=abc", "'abc' is not a driver; write driver=550.54.15"),

@@ -270,7 +270,7 @@ def test_trials_that_ended_early_are_told_beside_the_answer() -> None:
     assert not list(told_trials(ArtifactSummary("libx.so", [group(STRADDLING)])))
 
 
-def test_trials_that_worked_are_told_by_linker_and_architecture() -> None:
+def test_answers_of_linkers_are_told_by_linker_and_architecture() -> None:
     groups = [
         replace(group(STRADDLING, registered=False, count=2), trials=tried(outcome))
         for outcome in ("linked", "linked", "accepted", "refused")
@@ -282,6 +282,7 @@ def test_trials_that_worked_are_told_by_linker_and_architecture() -> None:
     assert told[2].split(", ") == [
         f"nvJitLink 13.3.33 linked 4 modules for {arch}",
         f"nvJitLink 13.3.33 accepted 2 modules for {arch}",
+        f"nvJitLink 13.3.33 refused 2 modules for {arch}",
     ]
 
 

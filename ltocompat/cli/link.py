@@ -17,8 +17,8 @@ class Typed(Sandbox, frozen=True):
     """Options that only the command line has: shorter words for linkers and images.
 
     Attributes:
-        nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Repeat this option to
-            compare several linkers (default: the newest).
+        nvjitlink: A nvJitLink to link with: 12.4, 12.4.127 or a path. Repeatable. The same as
+            --linker nvjitlink=VERSION.
     """
 
     nvjitlink: Annotated[tuple[str, ...], Option(metavar="VERSION", after="linkers")] = ()
@@ -32,8 +32,9 @@ def link(*, options: LinkOptions, typed: Typed, form: FindingFormat = ()) -> int
     For example: ltocompat link a.ltoir b.ltoir --arch sm_90
 
     Each linker links the inputs with link-time optimisation (lto). If the inputs have
-    PTX or SASS, each linker also links them without this optimisation (plain). No GPU
-    and no driver are needed. Exit code 1: a link did not succeed.
+    PTX or SASS, each linker also links them without this optimisation (plain). The 2nd
+    time is for the same link, repeated. No GPU and no driver are needed. Exit code 1: a
+    link did not succeed.
     """
     where = ImageChoice(kind=typed.kind).filter()
     from ltocompat.commands import link as command

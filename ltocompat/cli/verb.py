@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 # The sections of the help, each with the names of its options; all others are in the first.
 _SECTIONS = {
-    "Input": "beside python platform kind arch made_by root jobs match sources append shard "
-    "platforms",
+    "Input": "dataset survey beside python platform kind arch made_by root jobs match sources "
+    "append shard platforms",
     "Target": "targets route together policy require_archs max_bytes max_member_bytes "
     "keep_gpus keep_archs",
     "Trials": "trial_link trial_load trial_seconds install_linkers require_sandbox cache linkers",
     "Output": "form output why notes quiet verbose changes svg by images weigh kernels hashes "
-    "paste_for save write_baseline full ci page log_level",
-    "Exit code": "strict fail_on allow_empty forbid baseline",
+    "paste_for save full ci page log_level",
+    "Exit code": "strict fail_on allow_empty forbid baseline write_baseline",
     "Help": "help_all help _click_default_help",
 }
 # Names of the options that ``--help`` leaves to ``--help-all``.
 _RARE = (
-    "trial_seconds require_sandbox cache jobs notes verbose allow_empty fail_on write_baseline "
+    "trial_seconds require_sandbox cache jobs notes verbose allow_empty "
     "route changes to_zstd build add_only shard scheduler dashboard append retry_failed hashes "
     "max_member_bytes limit_bytes every_python platforms log_level"
 )

@@ -22,14 +22,14 @@ ASK_LINKER = ", or let the linker decide: "
 
 
 def told_trials(summary: ArtifactSummary) -> Iterator[Note]:
-    """Yield notes on the trials of an artifact that worked, and on trials that ended early."""
+    """Yield notes on the answers to trials of an artifact, and on trials that ended early."""
     tried = [(group.count, *pair) for group in summary.groups for pair in group.trials.items()]
-    worked = Counter[tuple[str, str]]()
+    answered = Counter[tuple[str, str]]()
     for modules, (_, arch), trial in tried:
-        if trial.worked:
-            worked[f"{trial.subject} {trial.outcome}", arch] += modules
-    if worked:
-        told = [f"{how} {count(n, 'module')} for {arch}" for (how, arch), n in worked.items()]
+        if trial.worked or trial.outcome == "refused":
+            answered[f"{trial.subject} {trial.outcome}", arch] += modules
+    if answered:
+        told = [f"{how} {count(n, 'module')} for {arch}" for (how, arch), n in answered.items()]
         yield Note(f"{summary.path}: tried: {truncate_list(told, _MOST_TOLD)}")
     tried += [(1, *pair) for pair in summary.link_trials.items()]
     ended = [(modules, each) for modules, _, each in tried if each.outcome == "timed out"]

@@ -397,7 +397,7 @@ class DiffOptions(ReadOptions, frozen=True):
             inspect.
         forbid: Exit with 1 after such a change. Repeatable, or separated by commas. lost-arch: an
             architecture of SASS or LTO-IR is gone, or all code for a GPU.
-        kernels: Compare the names of kernels (default); --no-kernels is faster.
+        kernels: Compare the names of kernels, which takes longer.
     """
 
     old: Annotated[StrPath, Argument(metavar="OLD")]

@@ -261,11 +261,12 @@ def joined(sentences: Sequence[str]) -> str | None:
     places = [n for n, column in enumerate(zip(*words, strict=True)) if len(set(column)) > 1]
     variants = [{sentence[place] for place in places} for sentence in words]
     values = list(dict.fromkeys(sentence[places[0]] for sentence in words))
-    if {*map(len, variants)} != {1} or not all(value[0].isalnum() for value in values):
+    # Several keys with their values, such as driver=550, are no value of one key.
+    if {*map(len, variants)} != {1} or not all(v[0].isalnum() and "=" not in v for v in values):
         return None
     text = ", ".join(values[:_MOST_VALUES]) + (" .." if len(values) > _MOST_VALUES else "")
     sentence = "".join(text if place in places else word for place, word in enumerate(words[0]))
-    return sentence.replace(THE_TARGET_HAS, "the targets have")
+    return sentence.replace(f"{THE_TARGET_HAS} {text}", f"the targets have {text}")
 
 
 @functools.cache
@@ -379,8 +380,9 @@ class FindingTally(Struct):
         notes = self._counts[_NOTE]
         words: list[str] = [] if self._rules else ["no findings"]
         for word, style in _STYLES.items():
-            text = f"{self._counts[word]:,} {word}"
-            if self._counts[word]:
+            number = self._counts[word]
+            text = count(number, word) if word in {*Level} else f"{number:,} {word}"
+            if number:
                 words.append(Styled(text, style))
             elif self._rules and word in _ALWAYS:
                 words.append(text)

@@ -134,7 +134,7 @@ def known_key(key: str) -> str:
         return key
     raise UsageError(
         f"{key!r} is not a key of a deploy target{did_you_mean(key, (*KEYS, *SPELLINGS))}; the "
-        f"keys are {', '.join(KEYS)}"
+        f"keys are cuda, {', '.join(KEYS)}"
     )
 
 

@@ -85,7 +85,7 @@ def test_a_released_wheel_passes_what_was_written_for_it(
 ) -> None:
     wheel = str(wheel_of(requirement, options))
     assert run(["init", wheel]) == 0
-    assert capsys.readouterr().out.startswith("wrote ltocompat.toml, which these packages pass:")
+    assert capsys.readouterr().out.startswith("wrote ltocompat.toml; these packages pass it; ")
     assert run(["audit", wheel]) == 0
 
 

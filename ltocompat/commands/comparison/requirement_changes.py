@@ -23,7 +23,7 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.rules.rule import VersionT
 
 _NOTHING, _LINK = "none", "link"  # how a GPU is served
-_NONE_KNOWN = "none that is known"
+_NONE_KNOWN = "none known"
 
 
 # The minimum nvJitLink that exports all names that the host code of each side imports, if any.

@@ -154,7 +154,7 @@ class DraftTarget(Struct, frozen=True):
             "",
         ]
         lines = [
-            "# ltocompat audit checks releases against this policy; docs/policy.md lists all keys.",
+            "# Checked by ltocompat audit. To list all keys: ltocompat schema policy",
             *(["# No device code was found: nothing to restrict."] if self.no_code else target),
             "[audit]",
             *([f"require-gpus = {json.dumps(required)}{_NEWER * newer}"] if required else []),

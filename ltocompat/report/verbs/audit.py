@@ -182,8 +182,8 @@ def _because(
     if any(todo):
         yield Paragraph(("what to do: ", *todo, *_or_promise_less(first, policy)))
     if policy.given:
-        yield Paragraph(("to see only this: ", Code(_again(first, policy))))
-    more = f"; {count(others, 'more finding')} below" if others else ""
+        yield Paragraph(("to see only this file: ", Code(_again(first, policy))))
+    more = f"; {count(others, 'more such finding')} below" if others else ""
     rule = Code(f"ltocompat explain {first.finding.rule}")
     yield Paragraph(("about the rule: ", rule, "; ", *_held_to(policy), more))
 

@@ -56,7 +56,9 @@ def blocks(records: Iterable[Diff | Failure], options: Options) -> Iterator[Bloc
 
 
 def _diff(diff: Diff, options: Options) -> Iterator[Block]:
-    text = count(len(diff.changes), "change") if diff.changes else "nothing changed"
+    breaking = ", ".join(dict.fromkeys(each.breaking for each in diff.changes if each.breaking))
+    changes = f"{count(len(diff.changes), 'change')} (breaking: {breaking or 'none'})"
+    text = changes if diff.changes else "nothing changed"
     if not any(side.modules or side.skipped or not side.complete for side in (diff.old, diff.new)):
         text += ", and neither has device code"
     if diff.forbidden:
@@ -112,7 +114,10 @@ def _cells(change: Change) -> tuple[str, str]:
     if change.kind in _KERNELS:
         number = f"{change.count:,}"
         return ("-", number) if change.old is None else (number, "-")
-    return _cell(change, change.old), _cell(change, change.new)
+    cells = _cell(change, change.old), _cell(change, change.new)
+    if change.kind in _BYTES and cells[0] == cells[1] != "-":  # they differ by some bytes
+        return f"{change.old:,} B", f"{change.new:,} B"
+    return cells
 
 
 def _cell(change: Change, cell: Said) -> str:
@@ -144,9 +149,9 @@ def _names(changes: Iterable[Change]) -> Iterator[Items]:
 
 
 def _moved(change: Change) -> str:
-    """``architectures lost of sass: sm_70``, ``GPU served of sm_50: sass to none``."""
+    """``architectures lost (sass): sm_70``, ``GPU served (sm_50): sass to none``."""
     old, new = ("none" if cell == "-" else cell for cell in _cells(change))
-    about, kind = f" of {change.about}" if change.about else "", KINDS[change.kind]
+    about, kind = f" ({change.about})" if change.about else "", KINDS[change.kind]
     values = {"lost": old, "gained": new}.get(kind.rsplit(" ", 1)[-1], f"{old} to {new}")
     return f"{kind}{about}: {values}"
 

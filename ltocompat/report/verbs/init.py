@@ -34,7 +34,7 @@ def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | 
 
 def _lines(draft: PolicyDraft) -> Iterable[str]:
     if draft.written:
-        yield f"wrote {draft.path}, which these packages pass: {draft.audit}"
+        yield f"wrote {draft.path}; these packages pass it; to check again: {draft.audit}"
         yield from _ignored(draft)
     elif draft.moved:
         yield f"{draft.path} exists and is not changed; these packages differ from it:"
@@ -48,7 +48,7 @@ def _ignored(draft: PolicyDraft) -> Iterable[str]:
     told = {(f.verdict, f.rule, f.message): f.remedy for f in draft.ignored}
     if told:
         number = count(len(told), "finding")
-        yield f"until {draft.expires}, it ignores {number}; after each fix, delete its exception:"
+        yield f"until {draft.expires}, it ignores {number}; after each fix, delete its exceptions:"
     for (verdict, rule, message), remedy in told.items():
         yield f"  {verdict} {rule}: {message}"
         if remedy:

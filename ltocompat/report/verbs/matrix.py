@@ -15,7 +15,7 @@ from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, ListReport, Options
-from ltocompat.report.cells import GAP, PIPED, labels
+from ltocompat.report.cells import GAP, labels
 from ltocompat.report.document import (
     MEANINGS,
     Block,
@@ -29,6 +29,7 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.matrix_cells import row_runs, runs, subject
+from ltocompat.report.streams import PIPED
 from ltocompat.report.text import LONG_ROOT, common_folder, span, truncate
 from ltocompat.report.verbs.check import described_targets
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
@@ -68,9 +69,7 @@ def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Ite
     if variants := dict.fromkeys(one.name for result in results for one in result.variants):
         yield Paragraph((f"each cell shows the best of the variants {', '.join(variants)}",))
     if sparse := _sparse_coverage(matrix):
-        yield Paragraph(
-            (f"few modules have code for {sparse}; the cells don't show this (IMG-04)",)
-        )
+        yield Paragraph((f"some kernels lack code for {sparse}; the cells don't show it (IMG-04)",))
     found = (finding for result in results for finding in result.findings)
     for condition in dict.fromkeys(f"{f.headline} ({f.rule})" for f in found if f.is_condition):
         yield Paragraph((condition,))

@@ -390,7 +390,7 @@ def target_unknown_to_linker(subject: Subject) -> Iterator[Requirement]:
         target = f"{image_helpers.real(subject.gpu)}{subject.gpu.arch.suffix}"
         yield Requirement(
             LinkerTargets(number, family, of_gpu=True, trial_decides=True, promised=True),
-            f"the target {target}",
+            f"a link for {target}",
             evidence=f"architectures of ptxas, release by release: {target}",
         )
 

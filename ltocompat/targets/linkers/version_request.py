@@ -114,6 +114,8 @@ def _request(
     release, first = Release.parse(text), FIRST_ON_INDEX[tool]
     if release < first and tool is Tool.NVLINK:
         raise Missing(f"nvlink {text} can't be installed: {NO_NVLINK_12}")
+    if release < first:
+        raise UsageError(f"there is no {tool.label} {text}; the first is {first}")
     if not allow_unknown:
         near = dict.fromkeys(wheel.version for wheel in wheels if wheel.release == release)
         known_text = ", ".join(near or dict.fromkeys(str(wheel.release) for wheel in wheels))
@@ -121,8 +123,6 @@ def _request(
             f"{tool.label} {text} is not in our tables, which know {known_text}; to install it "
             f"without a checksum: ltocompat linkers install {tool}={text} --allow-unknown"
         )
-    if release < first:
-        raise UsageError(f"there is no {tool.label} {text}; the first is {first}")
     return VersionRequest(tool, text, _packages(release, wheels))
 
 
