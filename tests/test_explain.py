@@ -1472,7 +1472,8 @@ def test_every_answer_fits_and_leaves_no_place_open() -> None:
                     r"[{}]|\?(?!warp_size@)|\[\[|\]\]", filled(sentence, match.values)
                 )
     for text in texts_of_rows().values():
-        assert len(told(text)) <= MOST_LINES, text
+        # A command is not broken, which may take one line more.
+        assert len(told(text)) <= MOST_LINES + 1, text
 
 
 NOT_OURS = {

@@ -18,7 +18,7 @@ MOST_ARCHS = 200  # that are counted apart
 LONG_ROOT = 16  # characters of a folder that is worth to be told once
 # A command, with its words that are quoted or have a sign: options, paths, numbers, FILE.
 _COMMAND = re.compile(
-    r"\b(?:ltocompat|pip) [a-z]+(?: install)?(?: (?:'[^']+'|\S*(?:[-/.=:\d]|[A-Z]{2})\S*))+"
+    r"\b(?:ltocompat|pip) [a-z]+(?: install)?(?: (?:'[^']+'|\S*(?:[-</.=:\d]|[A-Z]{2})\S*))+"
 )
 _CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so|which|and) ")
 
