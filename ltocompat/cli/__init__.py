@@ -16,6 +16,8 @@ import click
 from ltocompat.cli.group import Group, at_once
 from ltocompat.model.version import VERSION
 
+# The verbs in the order of the help, each with the first line of its docstring. A new verb needs
+# one file of its name, a function or group of its name in it, and one entry here.
 VERBS = {
     "check": "Check whether device code will link and load on deploy targets.",
     "audit": "Check packages against the project's policy before a release.",
@@ -37,9 +39,6 @@ VERBS = {
     "survey": "Survey many packages: write a dataset of their contents and needs.",
     "linkers": "List, install and remove nvJitLinks and nvlinks.",
 }
-"""The verbs in the order of the help, each with the first line of its docstring.
-
-A new verb needs one file of its name, a function or group of its name in it, and one entry here."""
 
 
 # The variable by which a shell asks for completions.

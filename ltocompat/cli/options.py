@@ -16,8 +16,8 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.report import FINDING_FORMATS, FORMATS, LIST_FORMATS, Options
 from ltocompat.scan.filters import ImageFilter
 
+# The verdicts that ``--fail-on`` accepts.
 FAIL_ON = ("jit", "undocumented", "unknown", "fail")
-"""The verdicts that ``--fail-on`` accepts."""
 
 KIND = Option(
     f"Only images of this kind: {', '.join(ImageKind)}. Repeatable, or separated by commas.",

@@ -17,8 +17,8 @@ LOAD_OPTION = "--trial-load"
 TIME_OPTION = "--trial-seconds"
 MORE_SECONDS = 600
 _MOST_TOLD = 4  # linkers and architectures
+# The words that follow another remedy.
 ASK_LINKER = ", or let the linker decide: "
-"""The words that follow another remedy."""
 
 
 def told_trials(summary: ArtifactSummary) -> Iterator[Note]:

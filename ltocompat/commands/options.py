@@ -36,8 +36,8 @@ OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
 DEPLOY_TARGET = "--deploy-target"
 MOST_JOBS = (1, 9999)
+# The words that ``--forbid`` accepts.
 CHANGES = ("lost-arch", "driver-rose", "nvjitlink-rose", "lost-ptx")
-"""The words that ``--forbid`` accepts."""
 
 
 class Option(Struct, frozen=True):

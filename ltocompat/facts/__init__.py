@@ -142,8 +142,8 @@ def is_provided(name: str) -> bool:
 
 
 # Files of packages that their users do not run: they decide nothing of what is judged.
+# Names of the folders that Python's packages are installed to.
 SITES = ("site-packages", "dist-packages")
-"""Names of the folders that Python's packages are installed to."""
 _TESTS = frozenset({"test", "tests"})
 # NVIDIA's, for links that others make: on Linux and Windows (CUDA 12.0 to 13.5).
 _DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})

@@ -177,8 +177,8 @@ def arm_only(number: int) -> bool:
     return is_tegra(number) or (bool(models) and all(m.tegra or m.cpu == "arm" for m in models))
 
 
+# Thor, which is sm_110 since CUDA 13.0: not a separate GPU.
 RENAMED = 101
-"""Thor, which is sm_110 since CUDA 13.0: not a separate GPU."""
 
 
 def runs(sm: Sm, driver: DriverVersion) -> bool:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
 
+# Bytes up to which a frame is decoded in one call, which is cheaper than a stream.
 DECODED_AS_WHOLE = 128 << 10
-"""Bytes up to which a frame is decoded in one call, which is cheaper than a stream."""
 # The first blocks of most frames are shorter than a read of a prefix.
 _FIRST_READ = 8 << 10
+# The largest number of compressed bytes that are read at a time.
 READ = 256 << 10
-"""The largest number of compressed bytes that are read at a time."""
 _ZSTD_BLOCK = 128 << 10
 # What both formats decode to at least in a second, bytes; and how much before a look at the clock.
 _SPEED = 256 << 20

@@ -18,8 +18,8 @@ from ltocompat.model.limits import Budget
 MAGIC = b"\x7fELF"
 OS_ABI = 7  # offset in e_ident
 EM_386, EM_PPC64, EM_ARM, EM_X86_64, EM_AARCH64, EM_CUDA, EM_RISCV = 3, 21, 40, 62, 183, 190, 243
+# The OS ABIs of cubins; ARM uses the second one, too.
 CUDA_ABIS = (0x33, 0x41)
-"""The OS ABIs of cubins; ARM uses the second one, too."""
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 
 SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = range(5)
@@ -32,8 +32,8 @@ PF_X, PF_W = 1, 2
 STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
 STT_OBJECT, STT_FUNC = 1, 2
 DF_1_PIE = 0x08000000
+# VER_NDX_LOCAL and VER_NDX_GLOBAL, as a little-endian file has them.
 WITHOUT_VERSION = (b"\0\0", b"\1\0")
-"""VER_NDX_LOCAL and VER_NDX_GLOBAL, as a little-endian file has them."""
 
 
 class Tag(IntEnum):

@@ -25,13 +25,13 @@ XZ_MAGIC = b"\xfd7zXZ\0"
 ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 # A stream begins with a block (the digits of pi) or is empty (the root of pi).
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
+# The text in front of the version in PTX, as compilers write it.
 PTX_TEXT = b".version "
-"""The text in front of the version in PTX, as compilers write it."""
+# Bytes of a header of tar.
 BLOCK = 512
-"""Bytes of a header of tar."""
 _ASCII = bytes(range(128))
+# First bytes of programs, fatbins and LTO-IR: files that are no zips, whatever they end in.
 CODE_MAGICS = (b"\x7fEL", b"MZ", FATBIN_MAGIC, b"\xed\x43\x4e\x7f")
-"""First bytes of programs, fatbins and LTO-IR: files that are no zips, whatever they end in."""
 COFF_MACHINES = {
     0x14C: "x86",
     **dict.fromkeys((0x1C0, 0x1C4), "ARM"),

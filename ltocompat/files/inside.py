@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+# True if this system opens files relative to a folder's descriptor; Windows doesn't.
 BY_DESCRIPTOR = {os.open, os.readlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
-"""True if this system opens files relative to a folder's descriptor; Windows doesn't."""
 _MOST_LINKS = 40  # symbolic links followed on one path, as Linux allows
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)

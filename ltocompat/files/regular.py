@@ -8,13 +8,13 @@ import stat
 
 from ltocompat.files.byteview import FileSource
 
+# Flags to open a file without waiting, in case it is a pipe.
 REGULAR = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_NONBLOCK", 0)
 )
-"""Flags to open a file without waiting, in case it is a pipe."""
 
 
 def open_regular(path: str) -> int:

@@ -14,11 +14,11 @@ LOST_PTX = "lost-ptx"
 DRIVER_ROSE = "driver-rose"
 NVJITLINK_ROSE = "nvjitlink-rose"
 
+# Changes that can be forbidden.
 BREAKING = (LOST_ARCH, DRIVER_ROSE, NVJITLINK_ROSE, LOST_PTX)
-"""Changes that can be forbidden."""
 
+# Words, a number (bytes or a count), or None if the release has no such value.
 Said = tuple[str, ...] | int | None
-"""Words, a number (bytes or a count), or None if the release has no such value."""
 
 
 class Metadata(Struct, frozen=True):
@@ -107,6 +107,7 @@ class Change(Struct, frozen=True):
     places: tuple[Location, ...] = ()
 
 
+# The kinds of changes in the order of the report, each in words.
 KINDS = {
     **{kind: kind.replace("-", " ") for kind in ("file-lost", "file-gained")},
     "arch-lost": "architectures lost",
@@ -130,7 +131,6 @@ KINDS = {
     "tags": "platform tags",
     "requires": "requirement",
 }
-"""The kinds of changes in the order of the report, each in words."""
 
 
 class Diff(Struct, frozen=True):

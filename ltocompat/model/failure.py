@@ -66,8 +66,8 @@ class Progress(Struct, frozen=True):
     total: int
 
 
+# Called with a path or a name, the bytes done and all bytes.
 OnStep = Callable[[str, int, int], None]
-"""Called with a path or a name, the bytes done and all bytes."""
 
 
 def reporter(progress: Callable[[Progress], None] | None) -> OnStep | None:

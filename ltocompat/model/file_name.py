@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+# A pattern of versions such as ``12.4``.
 NUMBER = r"v?[0-9]{1,9}(?:\.[0-9]{1,9})+"
-"""A pattern of versions such as ``12.4``."""
 
 # What changes in the name of a file when it is built again, and what is left of it.
 _VERSIONS = tuple(

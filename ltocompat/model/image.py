@@ -65,8 +65,8 @@ class ImageKind(_OpenWords):
 
 _ARCH_FORMS = {ImageKind.SASS: ArchForm.REAL, ImageKind.LTOIR: ArchForm.LTO}
 
+# The kinds that drivers load; their kernels have readable names, unlike kernels of LTO-IR.
 KERNEL_KINDS = (ImageKind.SASS, ImageKind.PTX)
-"""The kinds that drivers load; their kernels have readable names, unlike kernels of LTO-IR."""
 
 
 class Compression(_OpenWords):
@@ -77,10 +77,10 @@ class Compression(_OpenWords):
     ZSTD = "zstd"
 
 
+# Suffixes of LLVM bitcode files, from which compilers make device code later.
 BITCODE = ".bc"
-"""Suffixes of LLVM bitcode files, from which compilers make device code later."""
+# Suffixes of CUDA sources, which programs may compile when they run.
 CUDA_SOURCES = (".cu", ".cuh")
-"""Suffixes of CUDA sources, which programs may compile when they run."""
 
 
 class Role(_OpenWords):

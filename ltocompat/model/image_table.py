@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ltocompat.model.image import Image
 from ltocompat.model.late_lines import MadeWhenRead
 
+# From this number of images on, a module keeps them as a table; real modules have a few dozen.
 MANY = 1024
-"""From this number of images on, a module keeps them as a table; real modules have a few dozen."""
 
 _UNKNOWN = -1
 

@@ -6,8 +6,8 @@ import re
 
 LDSO = "ld.so"
 PATHFINDER = "cuda-pathfinder"
+# The two loading methods that are checked: dlopen by soname, and cuda-python.
 NVJITLINK = "libnvJitLink"
-"""The two loading methods that are checked: dlopen by soname, and cuda-python."""
 
 _LINUX_NAME = (
     # auditwheel puts a hash into the names of libraries that it copies: libcudart-d0da41ae.so.11.0.

@@ -15,8 +15,8 @@ KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30
 
+# The environment variable that forbids trials that the system can't confine.
 REQUIRE_SANDBOX = "LTOCOMPAT_REQUIRE_SANDBOX"
-"""The environment variable that forbids trials that the system can't confine."""
 
 _RATIO_FROM = 16 * MIB
 _BETWEEN_LOOKS = 256

@@ -8,8 +8,8 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import Verdict
 
+# A pattern that matches everything.
 ANY = "*"
-"""A pattern that matches everything."""
 
 
 class Promise(Struct, frozen=True):

@@ -122,8 +122,8 @@ class RouteFloor(Struct, frozen=True, repr_omit_defaults=True):
         return self.coverage.served > 0 and self.driver is None
 
 
+# The name of the GPU generation after all known ones.
 NEXT = "next"
-"""The name of the GPU generation after all known ones."""
 
 
 class Service(Tabular, frozen=True):
@@ -192,9 +192,9 @@ class Service(Tabular, frozen=True):
         )
 
 
+# Places for lines: requirements, a conda recipe, the environment of an image (a line of its
+# Dockerfile), the specification of an image for Node Feature Discovery, a variant wheel.
 DESTINATIONS = ("pip", "conda", "container", "dockerfile", "nfd", "variant")
-"""Places for lines: requirements, a conda recipe, the environment of an image (a line of its
-Dockerfile), the specification of an image for Node Feature Discovery, a variant wheel."""
 
 
 class PasteLine(Struct, frozen=True):
@@ -270,8 +270,8 @@ class FloorSetter(Tabular, frozen=True):
     release: str = ""
 
 
+# The reason why no nvJitLink is known if each one refuses some input.
 NO_NVJITLINK = "no known nvJitLink links all of it"
-"""The reason why no nvJitLink is known if each one refuses some input."""
 
 
 class Required(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):

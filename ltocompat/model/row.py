@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 Plain = str | int | float | bool | None | list[str]
+# A flat row of texts, numbers, booleans and lists of texts; None if unknown.
 Row = dict[str, Plain]
-"""A flat row of texts, numbers, booleans and lists of texts; None if unknown."""
 
+# The columns with a location.
 WHERE = "path=place.path inside=place.inside place"
-"""The columns with a location."""
 
 
 class Tabular(Struct, frozen=True, repr_omit_defaults=True):

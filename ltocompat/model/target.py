@@ -200,11 +200,11 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True, repr_omit_defau
         return replace(self, nvjitlink=None) if offline else replace(self, nvlink=None)
 
 
+# The name of the deploy target from a probe of this machine.
 THIS_MACHINE = "this machine"
-"""The name of the deploy target from a probe of this machine."""
 
+# The target of findings about a package's metadata and promises, which hold on every target.
 ANY_TARGET = Target(name="every target")
-"""The target of findings about a package's metadata and promises, which hold on every target."""
 
 
 class PolicyLines(Struct, frozen=True):

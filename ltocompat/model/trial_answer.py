@@ -10,8 +10,8 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.signature import ModuleSignature, made_by_some
 
 TOO_NEW = "ltoir too new"
+# Use only installed linkers, and only for unknown verdicts.
 AUTO = "auto"
-"""Use only installed linkers, and only for unknown verdicts."""
 
 
 class TrialOutcome(Struct, frozen=True):
@@ -67,8 +67,8 @@ class TrialOutcome(Struct, frozen=True):
 
 
 TrialKey = tuple[Release | str, str]
+# Keyed by the linker or driver (see ``link_key`` and ``load_key``) and the architecture.
 Trials = Mapping[TrialKey, TrialOutcome]
-"""Keyed by the linker or driver (see ``link_key`` and ``load_key``) and the architecture."""
 
 
 def link_key(linker: Release, arch: SmArch, *, offline: bool = False, lto: bool = True) -> TrialKey:

@@ -129,22 +129,22 @@ class Route(enum.StrEnum):
         raise UsageError(f"{value!r} is not a route; write load or link")
 
 
+# The reason why a verdict on an installed file does not count: its package opens another file.
 OTHER_VARIANT = "another variant decides"
-"""The reason why a verdict on an installed file does not count: its package opens another file."""
 
+# Number of names that a finding lists at most.
 MOST_KERNELS = 20
-"""Number of names that a finding lists at most."""
 
+# The words between a headline and a value; reports that name the target put its name there.
 THE_TARGET_HAS = "the target has"
-"""The words between a headline and a value; reports that name the target put its name there."""
 
 
+# The subject of a finding about a whole artifact, not about a file in it.
 WHOLE_ARTIFACT = "all of it"
-"""The subject of a finding about a whole artifact, not about a file in it."""
 
 
+# Number of characters up to which a message is its own headline.
 LONGEST_HEADLINE = 110
-"""Number of characters up to which a message is its own headline."""
 
 
 class BaseFinding(Tabular, frozen=True, gc=False):

@@ -7,22 +7,20 @@ import os
 VERSION = "0.1.0"
 
 
+# The account at GitHub that hosts the code, as ``.github/set_address.py`` writes it.
 OWNER = "PROJECT_OWNER"
-"""The account at GitHub that hosts the code, as ``.github/set_address.py`` writes it."""
 
+# The address of the project's files, with a slash at its end; empty if they have none.
 PROJECT_URL = ""
-"""The address of the project's files, with a slash at its end; empty if they have none."""
 
+# The address of the pages of ``docs/``, with a slash at its end. Findings, SARIF, HTML pages,
+# ``explain`` and the metadata of packages lead there. No host under ``.example`` exists; whoever
+# serves the pages puts the real address here.
 SITE_URL = "https://ltocompat.example/"
-"""The address of the pages of ``docs/``, with a slash at its end.
-
-Findings, SARIF, HTML pages, ``explain`` and the metadata of packages lead there. No host under
-``.example`` exists; whoever serves the pages puts the real address here.
-"""
 
 
+# The variable that names a facts document to use instead of the program's own.
 FACTS_VARIABLE = "LTOCOMPAT_FACTS"
-"""The variable that names a facts document to use instead of the program's own."""
 
 
 def program_files() -> list[tuple[str, str]]:

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Iterator
 from ltocompat.model.generic import T
 from ltocompat.model.limits import Budget
 
+# Seconds for which a reader may continue after its time was used up.
 GRACE = 60.0
-"""Seconds for which a reader may continue after its time was used up."""
 
 _EVERY = 1.0  # seconds between two looks
 _at_work: list[tuple[Budget, float]] = []  # each with when it was begun, on the monotonic clock
 _grace: list[float] = []  # empty until it was begun
 
+# Further actions at each look; they interrupt the main thread.
 at_each_look: list[Callable[[], None]] = []
-"""Further actions at each look; they interrupt the main thread."""
 
 
 class Overdue(BaseException):

@@ -26,8 +26,8 @@ from ltocompat.packages.values import Dependency, Kind, Package, normalized, wit
 from ltocompat.targets.versions.requirement import ENDLESS
 
 _INDEX = "info/index.json"
+# The list of a package's files, with the SHA-256 of each.
 PATHS = "info/paths.json"
-"""The list of a package's files, with the SHA-256 of each."""
 _INFO = re.compile(r"info-[^/]*\.tar\.(?:zst|bz2)")
 _MOST_INDEX = MIB
 _MOST_RECORD = 64 * MIB  # of what one package of a prefix has; that of python has 2 MB

@@ -21,8 +21,8 @@ from ltocompat.model.generic import T
 from ltocompat.packages.values import normalized
 
 JSON_TYPE = "application/vnd.pypi.simple.v1+json"
+# The header ``Accept``: JSON, else HTML from older indexes.
 ACCEPTED = f"{JSON_TYPE}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
-"""The header ``Accept``: JSON, else HTML from older indexes."""
 
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _NO_NAME = re.compile(r"^\.|[/\\\0]")

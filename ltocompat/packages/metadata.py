@@ -18,8 +18,8 @@ from ltocompat.targets.versions.requirement import requirement_of
 if TYPE_CHECKING:
     from email.message import Message
 
+# Bytes of metadata that are read; headers come first, and real ones stay below 100 KiB.
 MOST_BYTES = MIB
-"""Bytes of metadata that are read; headers come first, and real ones stay below 100 KiB."""
 _PYTHON = re.compile(r"cp([0-9])([0-9]{1,3})")  # py39 is for later ones, too
 
 

@@ -219,11 +219,11 @@ def installed_path(member: str) -> str:
     return _DATA.sub("", member, count=1) if _DATA.match(member) else member
 
 
+# A package in an environment, which is not shipped elsewhere.
 Installed: TypeAlias = Shipped
-"""A package in an environment, which is not shipped elsewhere."""
 
+# A container image, in which everything is installed already.
 ShippedImage: TypeAlias = Shipped
-"""A container image, in which everything is installed already."""
 
 
 def system_of(platforms: Collection[str]) -> str:

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "writer"]
 
+# The formats of every verb; each is a module of that name in ``formats``, with ``write``.
 FORMATS = ("table", "json", "markdown")
-"""The formats of every verb; each is a module of that name in ``formats``, with ``write``."""
 
+# The formats of verbs whose answer is a list.
 LIST_FORMATS = (*FORMATS, "csv", "jsonl")
-"""The formats of verbs whose answer is a list."""
 
+# The formats of verbs that have findings.
 FINDING_FORMATS = (*LIST_FORMATS, "concise", "sarif", "github", "gitlab", "junit", "html")
-"""The formats of verbs that have findings."""
 
 # Modules called json and csv would hide the standard library's.
 _MODULES = {"json": "jsonstream", "csv": "csv_rows"}

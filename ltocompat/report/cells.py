@@ -140,13 +140,13 @@ def sources_are_plain(target: Target) -> bool:
     return given or bool(target.untold)
 
 
+# The width up to which a table may have one column per cell, if there is no terminal.
 PIPED = 120
-"""The width up to which a table may have one column per cell, if there is no terminal."""
 _PATH = 24  # the least columns of a path
 _WORD = 12  # columns of the longest verdict
 _WORDS = 18  # of one that some of the GPUs have: ``fail 12 of 17 GPUs``
+# Blanks between columns.
 GAP = 2
-"""Blanks between columns."""
 
 
 def counts(result: Result) -> bool:

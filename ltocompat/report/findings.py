@@ -43,11 +43,11 @@ from ltocompat.report.document import (
 from ltocompat.report.text import common_folder, first_clauses, truncate
 from ltocompat.rules.prose import rule_prose
 
+# Records that formats for findings read: the targets, the results, and facts about them.
 FindingRecord = Target | Result | Required | PolicyLines | Failure
-"""Records that formats for findings read: the targets, the results, and facts about them."""
 
+# The loudest first.
 LEVELS = tuple(Level)
-"""The loudest first."""
 
 _GENCODE = re.compile(r"-gencode [\w=,]{1,99}")
 _MOST_COMPARED = 200  # findings of one rule that are compared with each other

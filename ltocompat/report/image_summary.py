@@ -46,8 +46,8 @@ _KEYS: dict[str, Callable[[Image], Key]] = {
     "compression": lambda image: (image.stored_as,),
 }
 
+# Keys by which a summary can be grouped.
 GROUPS = tuple(_KEYS)
-"""Keys by which a summary can be grouped."""
 
 
 class SummaryRow(Struct):

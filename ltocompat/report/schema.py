@@ -12,11 +12,11 @@ from typing import Any, get_args, get_type_hints
 from ltocompat.model.described import described
 from ltocompat.model.records_v1.base import Document, Record
 
+# The verbs that write JSON, and ``error``: the answer of any of them if there is only an error.
 DOCUMENTS = (
     "check", "audit", "require", "matrix", "diff", "explain", "inspect", "weigh", "extract", "slim",
     "repair", "link", "linkers", "env", "selftest", "targets", "facts", "error",
 )  # fmt: skip
-"""The verbs that write JSON, and ``error``: the answer of any of them if there is only an error."""
 
 _MODULES = {"error": "base"}  # else the document's own name
 _TITLES = {

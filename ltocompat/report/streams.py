@@ -20,8 +20,8 @@ from ltocompat.model.watchdog import at_each_look
 from ltocompat.report import Writable
 from ltocompat.report.text import binary_size, clip_middle, escape
 
+# Columns of lines without a terminal.
 PIPED = 200
-"""Columns of lines without a terminal."""
 
 
 class AnswerLost(LtocompatError):

@@ -21,8 +21,8 @@ from ltocompat.rules.weight_advice import GPU_TO_COME, dead, known_numbers, load
 from ltocompat.targets.gpu_groups import gpus_named
 
 _WASTES = {Waste.NEVER_TAKEN: RemovalReason.NEVER_TAKEN, Waste.OTHER_CPU: RemovalReason.OTHER_CPU}
+# The reason for removing each image of a module; None if it stays.
 Reasons = tuple[RemovalReason | None, ...]
-"""The reason for removing each image of a module; None if it stays."""
 
 
 class Kept(Struct, frozen=True):

@@ -30,8 +30,8 @@ from ltocompat.rewrite.zips import BROKEN, Content, opened_content
 _LEVEL = 19  # of Zstandard, as conda packs by default
 _SHA256 = re.compile(rb"\b[0-9a-f]{64}\b")
 
+# Writes a library anew and verifies it; returns whether anything in it changed.
 Rewrite = Callable[[ByteView, Location, BinaryIO], bool]
-"""Writes a library anew and verifies it; returns whether anything in it changed."""
 
 
 class Libraries:

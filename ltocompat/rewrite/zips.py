@@ -24,15 +24,15 @@ from ltocompat.model.errors import Malformed, UnreadableInput, readable
 from ltocompat.model.failure import OnStep
 from ltocompat.model.limits import MIB
 
+# The new bytes of a member, or the path of a file that has them.
 Content = bytes | str
-"""The new bytes of a member, or the path of a file that has them."""
 
 _LOCAL = struct.Struct("<26x2H")
+# Errors of ``zipfile`` for a damaged archive or an unknown compression.
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, RuntimeError, ValueError),
 )
-"""Errors of ``zipfile`` for a damaged archive or an unknown compression."""
 
 
 def opened_zip(path: str) -> zipfile.ZipFile:

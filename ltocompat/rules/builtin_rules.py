@@ -33,5 +33,5 @@ PROMISED_VERSION_REFUSED = "PKG-10"
 PROMISES_NOT_JUDGED = "PKG-11"
 
 _ASKED_BY_POLICY = (ARCH_MISSING, DRIVER_ROSE, GPU_NOT_SERVED, TOO_LARGE)
+# Rules on demands of a project on its own code: ``require`` shows them, on no deploy target.
 ASKED_BY_PROJECT = frozenset((*_ASKED_BY_POLICY, PROMISED_ARCH_MISSING, PROMISED_VERSION_REFUSED))
-"""Rules on demands of a project on its own code: ``require`` shows them, on no deploy target."""

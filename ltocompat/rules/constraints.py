@@ -60,8 +60,8 @@ class FixedVerdict(Constraint, frozen=True):
         return self.verdict
 
 
+# The first of some versions, and the verdict on it and all newer ones.
 Span = tuple[Release | DriverVersion, Verdict]
-"""The first of some versions, and the verdict on it and all newer ones."""
 
 
 class Versions(Constraint, frozen=True):

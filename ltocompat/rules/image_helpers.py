@@ -32,8 +32,8 @@ def _picked(
         yield from (image for image in subject.picked if not kinds or image.kind in kinds)
 
 
+# Yields the requirements of one picked image.
 OfImage = Callable[[ImageSignature, Subject], Iterator[Requirement]]
-"""Yields the requirements of one picked image."""
 
 
 def per_image(rule_id: str, route: Route, *kinds: ImageKind) -> Callable[[OfImage], Rule]:

@@ -235,8 +235,8 @@ def _index(cuda: Release) -> str:
     return f"cu{known[-1].major}{known[-1].minor}" if known else ""
 
 
+# PyTorch's last index with code for GPUs before Turing (pytorch issue 157517).
 LAST_OF_OLD = Release(12, 6)
-"""PyTorch's last index with code for GPUs before Turing (pytorch issue 157517)."""
 
 
 def _first_index(cuda: Release, last: Release | None) -> str:
@@ -326,6 +326,7 @@ def _driver_suffices(values: Mapping[str, str]) -> bool:
     return "made" not in values and int(values.get("driver_major", 0)) >= max(majors, default=13)
 
 
+# The conditions that a row of messages may name in its ``when``.
 CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "": lambda _: True,
     "no such architecture": lambda values: "sm_first" not in values,
@@ -351,7 +352,6 @@ CONDITIONS: Mapping[str, Callable[[Mapping[str, str]], bool]] = {
     "file is newer than the driver": lambda of: int(of["major"]) > int(of.get("driver_major", 99)),
     "names no driver": lambda of: "driver" not in of and "driver_cuda" not in of,
 }
-"""The conditions that a row of messages may name in its ``when``."""
 
 
 Unfit = Callable[[str], object]

@@ -13,11 +13,11 @@ from msgspec.json import decode
 
 from ltocompat.model.verdict import Prose
 
+# The tables of the families' prose, in the order of the catalogue.
 FAMILIES = (
     "driver", "ptx", "sass", "ltoir", "fatbin", "cuda_compat", "nvjitlink_loading", "device_link",
     "machine", "package_dependencies", "package_contents", "package_promises", "policy", "image",
 )  # fmt: skip
-"""The tables of the families' prose, in the order of the catalogue."""
 
 
 class Row(Struct, frozen=True):

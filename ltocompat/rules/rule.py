@@ -37,8 +37,8 @@ class Component(enum.StrEnum):
 
 OF_DRIVERS = (Component.DRIVER, Component.KERNEL)
 
+# Components that say whether code loads, which no linker tells.
 ABOUT_LOADING = frozenset({*OF_DRIVERS, Component.COMPAT})
-"""Components that say whether code loads, which no linker tells."""
 
 
 class Unbounded(enum.StrEnum):

@@ -13,8 +13,8 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.rule import OF_DRIVERS
 
+# The ways in which a GPU is served, the best first.
 HOW = ("sass", "ptx", "link")
-"""The ways in which a GPU is served, the best first."""
 
 
 def least_driver(required: Required, services: Iterable[Service]) -> DriverVersion | None:

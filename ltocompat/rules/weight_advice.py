@@ -25,8 +25,8 @@ from ltocompat.rules import floors
 from ltocompat.rules.prose import rows
 from ltocompat.rules.selection import compiles, pick_for_driver, runs
 
+# A number above all that there will be: PTX is there for GPUs that nobody knows yet.
 GPU_TO_COME = 1990
-"""A number above all that there will be: PTX is there for GPUs that nobody knows yet."""
 
 OTHER_CPUS = frozenset({"x86-64", "x86", "i386"})
 _MOST_ARCHS = 8

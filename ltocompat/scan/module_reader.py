@@ -31,8 +31,8 @@ _LARGE = 16 << 10
 _Alike = tuple[tuple[str, ...], ModuleSignature, tuple[tuple[TrialKey, TrialOutcome], ...]]
 
 
+# The images of a signature whose kernels and symbols the rules need.
 ReadPlan = tuple[KernelsToCount, SymbolsToRead]
-"""The images of a signature whose kernels and symbols the rules need."""
 
 
 class PartialModule(Struct, frozen=True):

@@ -29,21 +29,21 @@ from ltocompat.scan.workers import Pool
 if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
+# Files below this number of bytes are read faster than processes start.
 LARGE = 64 * MIB
-"""Files below this number of bytes are read faster than processes start."""
 
+# More processes aren't faster, since one process joins their results (on 16 cores).
 ENOUGH_WORKERS = 12
-"""More processes aren't faster, since one process joins their results (on 16 cores)."""
 
 # Some take much longer than others; with many workers each is shorter, and handing it over counts.
 _SLICES, _SLICES_OF_EACH = 16, 8
 _STEP = 2 * MIB
 
 
+# A part of a file that stays as it is: only a ``StoredModule`` is described.
 P = TypeVar("P", bound=Module | Skipped | HostBinary | ImageLayer)
-"""A part of a file that stays as it is: only a ``StoredModule`` is described."""
+# A range, from offset to offset in bytes.
 Span = tuple[int, int]
-"""A range, from offset to offset in bytes."""
 
 
 class Describer(Protocol[T]):

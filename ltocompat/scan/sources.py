@@ -14,8 +14,8 @@ from ltocompat.model.errors import Missing, UsageError, readable
 from ltocompat.model.limits import Limits
 
 _Bytes = bytes | bytearray | memoryview
+# A path or place; or the bytes of a file, or an open binary file.
 Source = str | os.PathLike[str] | _Bytes | BinaryIO
-"""A path or place; or the bytes of a file, or an open binary file."""
 
 
 class OpenSources(dict[str, ByteView]):

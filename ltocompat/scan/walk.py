@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from ltocompat.files.objects.host_file import ObjectFile
 
 Stored = StoredModule | Skipped | HostBinary | ImageLayer
+# Modules as stored, and as described.
 Modules = Sequence[tuple[StoredModule, Module]]
-"""Modules as stored, and as described."""
 
 _BATCH = 1024
 # Packages with fewer bytes have no file that is worth several processes.

@@ -37,8 +37,8 @@ from ltocompat.scan.walk import Batch
 if TYPE_CHECKING:
     import zstandard
 
+# The Zstandard level of ``--compress-mode=default`` and ``balance``, byte for byte (13.0.88).
 NVCC_LEVEL = 5
-"""The Zstandard level of ``--compress-mode=default`` and ``balance``, byte for byte (13.0.88)."""
 
 # Unpacked bytes of each kind that are compressed to see, a second or two; then every eighth image.
 # Less is no good: images of a library differ, and with 16 MiB the answers on seven wheels moved by

@@ -10,12 +10,12 @@ from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.targets.gpu_groups import is_gpu
 from ltocompat.targets.versions.comparisons import is_range
 
+# Keys whose value is a file about machines; for ``image``, it may be an image's name.
 FILE_KEYS = ("nodes", "smi", "slurm", "image")
-"""Keys whose value is a file about machines; for ``image``, it may be an image's name."""
 _PARTS = ("driver", "container", "compat", "nvjitlink", "nvrtc", "nvlink")
 KEYS = ("name", "os", *_PARTS, "lto", "gpu", "stock", "lock", "python", *FILE_KEYS)
+# Other names of keys.
 SPELLINGS = {"cuda": "stock"}
-"""Other names of keys."""
 # Keys whose versions can be compared; elsewhere a comparison has no meaning.
 COMPARED = ("driver", "compat", "nvjitlink", "nvrtc", "nvlink")
 EXAMPLE = "driver=550.54.15,nvjitlink=12.4,gpu=h100"

@@ -305,8 +305,8 @@ def _of_conda_lock(lock: Table, subdir: str) -> Iterator[Pin]:
 # conda's MatchSpec: channel::name version build, with blanks or = between them.
 _MATCH_SPEC = re.compile(r"(?:[\w./:-]+::)?([\w.-]+)\s*((?:[=<>!~]{1,3}|[0-9]).*)?")
 _ENVIRONMENT = re.compile(r"^dependencies:\s*$\s*^ *- ", re.MULTILINE)
+# The conda-forge package without files that pins the release of all CUDA packages.
 CONDA_TOOLKIT = "cuda-version"
-"""The conda-forge package without files that pins the release of all CUDA packages."""
 
 
 def _of_environment(lock: Table, environment: MarkerEnvironment) -> Iterator[Pin]:

@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 KEY_VARIABLE = "LTOCOMPAT_CACHE_KEY"
+# Bytes of a seal, and of the secret.
 SIZE = 32
-"""Bytes of a seal, and of the secret."""
 _FILE = "seal.key"
 _THE_FILE_ITSELF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 

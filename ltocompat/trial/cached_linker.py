@@ -39,8 +39,8 @@ from ltocompat.trial.values import (
     TrialInput,
 )
 
+# nvlink succeeded with an output without its inputs, which shows nothing about them.
 LEFT_OUT = "left out"
-"""nvlink succeeded with an output without its inputs, which shows nothing about them."""
 
 _PLACE = "\0"  # stands for the name of an input, which answers may repeat
 

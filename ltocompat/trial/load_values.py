@@ -12,8 +12,8 @@ from ltocompat.model.limits import GIB
 from ltocompat.trial.protocol import Message
 from ltocompat.trial.values import TrialAnswer, TrialLimits
 
+# A kernel's argument: an ``int``, a ``float``, or the content of a buffer on the GPU.
 Argument = int | float | bytes
-"""A kernel's argument: an ``int``, a ``float``, or the content of a buffer on the GPU."""
 
 
 class Launch(Struct, frozen=True):
@@ -139,8 +139,8 @@ class LoadAnswer(TrialAnswer, frozen=True, kw_only=True):
     seconds: float | None = None
 
 
+# PTX of a large library takes minutes to compile.
 DEFAULT_LOAD_LIMITS = TrialLimits(cpu_seconds=300, wall_seconds=300.0, memory_bytes=32 * GIB)
-"""PTX of a large library takes minutes to compile."""
 
 
 # 0 is ``protocol.AT_REST``; the others are those of ``LoadStep``, in its order.

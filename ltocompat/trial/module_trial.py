@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from ltocompat.model.trial_answer import TrialKey, TrialOutcome, Trials
 from ltocompat.scan.walk import Modules
 
+# Tries modules of one file with linkers or drivers; returns the answers to each, in order.
 TryModules = Callable[[Modules], Sequence[Trials]]
-"""Tries modules of one file with linkers or drivers; returns the answers to each, in order."""
+# Begins a file; its trials depend on no other file.
 Tries = Callable[[], TryModules]
-"""Begins a file; its trials depend on no other file."""
 
 
 def all_of(tries: Sequence[Tries]) -> Tries | None:

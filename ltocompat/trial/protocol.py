@@ -37,8 +37,8 @@ NOTE_STEP, NOTE_INPUT = range(2)
 AT_REST, AT_CREATE, AT_ADD, AT_COMPLETE, AT_GET, AT_DESTROY = range(6)
 
 
+# A message: its header (a JSON value) and its body.
 Frame = tuple[Any, memoryview]
-"""A message: its header (a JSON value) and its body."""
 
 
 def head_of(header: object, body_size: int) -> bytes:

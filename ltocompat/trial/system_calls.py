@@ -9,8 +9,8 @@ import pkgutil
 import tomllib
 
 PROCESSORS = ("x86_64", "aarch64")
+# The last system call, on both processors, that was decided on for trials.
 NEWEST = 466
-"""The last system call, on both processors, that was decided on for trials."""
 _DATA = pkgutil.get_data(__name__, "system_calls.toml") or b""
 _NUMBERS: dict[str, dict[str, list[int]]] = tomllib.loads(_DATA.decode("utf-8"))
 

@@ -12,8 +12,8 @@ from ltocompat.model.limits import Limits
 
 _SHARES = 4
 
+# Called with the bytes of answered requests, twice a second or more.
 Watch = Callable[[int], None]
-"""Called with the bytes of answered requests, twice a second or more."""
 
 
 class TrialRun(Struct, eq=False):

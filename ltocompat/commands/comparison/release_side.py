@@ -45,8 +45,8 @@ _REST = "further files"
 _LOCAL = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_")
 _LOCAL_END = re.compile(r"(_cu_)[0-9a-f]{8}(?:_\d{1,9})?")
 
+# Distinct values, each with the place of the first image that has the value.
 Values = dict[str, Location]
-"""Distinct values, each with the place of the first image that has the value."""
 
 
 class File(Struct):

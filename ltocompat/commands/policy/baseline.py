@@ -27,8 +27,8 @@ from ltocompat.targets.text_file import read_text
 
 SCHEMA = "ltocompat/baseline/v2"
 
+# Extents by GPU.
 Extents = Mapping[str, FindingExtent]
-"""Extents by GPU."""
 
 
 class Baseline(Struct, frozen=True):

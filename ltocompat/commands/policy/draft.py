@@ -27,8 +27,8 @@ from ltocompat.targets.writing import toml_value
 
 _NAME = "oldest"
 _NEWER = "  # with this driver or a newer one"
+# Days for which today's findings are ignored.
 DAYS = 90
-"""Days for which today's findings are ignored."""
 
 
 class IgnoredFinding(Struct, frozen=True, order=True):

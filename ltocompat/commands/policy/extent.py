@@ -19,8 +19,8 @@ from ltocompat.model.words import count
 from ltocompat.rules.builtin_rules import BYTES_UNREAD
 from ltocompat.targets.versions.comparisons import trimmed
 
+# Stands for the GPU if a finding is the same on every GPU.
 ANY_GPU = "any"
-"""Stands for the GPU if a finding is the same on every GPU."""
 
 _VERSIONED = re.compile(r"(.*\S) ([0-9]{1,9}(?:\.[0-9]{1,9})*)", re.DOTALL)
 
@@ -53,8 +53,8 @@ class ExtentPart(Struct, frozen=True, order=True):
         return alike and self.verdict <= known.verdict and _asks_no_more(self.asked, known.asked)
 
 
+# The findings of one key on one GPU, added up; empty if there are none.
 FindingExtent = tuple[ExtentPart, ...]
-"""The findings of one key on one GPU, added up; empty if there are none."""
 
 
 def no_worse(now: FindingExtent, then: FindingExtent) -> bool:

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+# Keywords of a JSON Schema besides the type.
 Form = Mapping[str, Any]
-"""Keywords of a JSON Schema besides the type."""
 
 Word = Annotated[str, Meta(pattern=r"\S")]
 Words = tuple[Word, ...]
+# Text or an integer; a number with a point is refused, since 12.10 would be read as 12.1.
 Text = str | int
-"""Text or an integer; a number with a point is refused, since 12.10 would be read as 12.1."""
 WorseThanOk = Literal["fail", "unknown", "undocumented", "jit"]
 
 _NUMBERS = r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}"

@@ -262,14 +262,14 @@ def keys_of_tables() -> Mapping[str, tuple[PolicyKey, ...]]:
     return {name: tuple(_keys(table)) for name, table in _TABLES.items()}
 
 
+# Keys of the audit that need no target: a policy can have these alone.
 TARGET_FREE = (
     *("require-gpus", "require-archs", "least-driver", "max-bytes", "max-member-bytes"),
     *("no-device-code", "provided-by", "variants", "ignore", "allow"),
 )
-"""Keys of the audit that need no target: a policy can have these alone."""
 
+# Tables of which an audit may have several.
 EXCEPTIONS = ("ignore", "allow")
-"""Tables of which an audit may have several."""
 
 
 def schema() -> dict[str, Any]:

@@ -139,5 +139,5 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
         return f"[{self.prefix}audit]"
 
 
+# Without a policy, packages are compared with their own metadata.
 NO_POLICY = Policy(source="", targets=())
-"""Without a policy, packages are compared with their own metadata."""

@@ -25,8 +25,8 @@ class RuleId(str):
     __slots__ = ()
 
 
+# The value of a cell: a text, a number, ``Bytes``, ``Command``, ``RuleId`` or a verdict.
 Value = str | int | float | Verdict | None
-"""The value of a cell: a text, a number, ``Bytes``, ``Command``, ``RuleId`` or a verdict."""
 
 
 class Table(Struct, frozen=True):

@@ -31,8 +31,8 @@ _AHEAD = 4  # tasks for each worker that wait or run
 _CONNECT_SECONDS = 30
 
 
+# Runs tasks: yields the rows of each, in the order of completion; takes only a few ahead.
 Engine = Callable[[Iterable[Distribution], TaskOptions], Generator[Surveyed, None, None]]
-"""Runs tasks: yields the rows of each, in the order of completion; takes only a few ahead."""
 
 
 def engine(*, jobs: int | None, scheduler: str | None, dashboard: bool = False) -> Engine:

@@ -322,12 +322,12 @@ class _Cut(FetchFailed):
     etag: str | None = None
 
 
+# Bytes of one project's page; real ones stay below 10 MiB.
 MOST_PAGE = 64 * MIB
-"""Bytes of one project's page; real ones stay below 10 MiB."""
+# Bytes of the list of all projects; the largest known has 40 MB.
 MOST_LIST = 256 * MIB
-"""Bytes of the list of all projects; the largest known has 40 MB."""
+# Bytes of one METADATA.
 MOST_METADATA = 16 * MIB
-"""Bytes of one METADATA."""
 
 
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")

@@ -13,8 +13,8 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, GIB, Limits
 from ltocompat.model.words import bytes_of
 
+# Default limit for the bytes of one distribution.
 LIMIT_BYTES = 8 * GIB
-"""Default limit for the bytes of one distribution."""
 
 
 _SHARD = re.compile("([1-9][0-9]{0,5})/([1-9][0-9]{0,5})")

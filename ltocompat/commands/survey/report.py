@@ -36,8 +36,8 @@ from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.builtin_rules import BYTES_UNREAD, OLD_LINKER_ADMITTED
 
+# Number of rows shown for an answer.
 MOST_ROWS = 500
-"""Number of rows shown for an answer."""
 
 _SETTINGS = {"memory_limit": "512MB", "threads": 2}
 _BYTES = ("could be saved", "device code", "host debug", "package")

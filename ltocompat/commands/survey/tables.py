@@ -20,11 +20,11 @@ from msgspec import Struct
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import Count
 
+# It rises if a column changes its meaning or is removed, not for a new column.
 SCHEMA_VERSION = 1
-"""It rises if a column changes its meaning or is removed, not for a new column."""
 
+# Columns that two runs over the same packages may fill differently.
 MEASURED = ("bytes_fetched", "requests", "seconds", "cpu_seconds", "peak_memory", "surveyed")
-"""Columns that two runs over the same packages may fill differently."""
 
 
 class Row(Struct, frozen=True, kw_only=True, gc=False):
@@ -229,7 +229,7 @@ class Surveyed(Struct, frozen=True, kw_only=True, gc=False):
         return not self.distributions or any(error.passing for error in self.errors)
 
 
+# Names of the tables and their folders -> the type of a row.
 TABLES: dict[str, type[Row]] = {
     name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Surveyed).items()
 }
-"""Names of the tables and their folders -> the type of a row."""

@@ -76,8 +76,8 @@ def _file(path: str, root: str) -> str | Skipped | None:
 _PROBES = ("CompilerId", "CMakeScratch", "CMakeTmp", "TryCompile", "ShowIncludes")
 DIST_INFO = ".dist-info"
 CONDA_META = "conda-meta"
+# Bytes of RECORD that are read; the RECORD of the largest packages has a few MB.
 MOST_RECORD = 16 * MIB
-"""Bytes of RECORD that are read; the RECORD of the largest packages has a few MB."""
 
 
 def sites_of(folder: str) -> tuple[str, ...]:

@@ -235,8 +235,8 @@ class Unpacked(Struct):
             pass
 
 
+# The bytes of an archive, read once from front to end.
 Tape = Plain | Unpacked
-"""The bytes of an archive, read once from front to end."""
 
 
 def tape_of(view: ByteView, budget: Budget, start: int = 0) -> Tape:
@@ -247,8 +247,8 @@ def tape_of(view: ByteView, budget: Budget, start: int = 0) -> Tape:
     return Unpacked(Stream(unpacked(stored, packing, budget)), stored)
 
 
+# Reads the headers of an archive.
 Headers: TypeAlias = Callable[[Tape, Location, Budget], Iterator["TarHeader | Skipped"]]
-"""Reads the headers of an archive."""
 
 
 def walk(

@@ -167,16 +167,16 @@ SYMBOL_PREFIXES = tuple(name.encode() for name in REGISTRATION_PREFIXES + NVJITL
 
 LIBRT = "librt.so.1"
 LIBRT_PREFIXES = (b"aio_", b"lio_listio", b"mq_", b"shm_", b"timer_")
+# Names that librt exported before glibc 2.34, and libc since (rt/Versions of 2.33).
 OF_LIBRT = re.compile(
     r"(?:aio_(?:cancel|error|fsync|read|return|suspend|write)|lio_listio)(?:64)?|aio_init"
     r"|mq_(?:close|getattr|notify|open|receive|send|setattr|timedreceive|timedsend|unlink)"
     r"|shm_(?:open|unlink)|timer_(?:create|delete|getoverrun|gettime|settime)"
 )
-"""Names that librt exported before glibc 2.34, and libc since (rt/Versions of 2.33)."""
 
 
+# The evidence for a library that a PE image loads at its first call (delay load).
 DELAYED = "delay-load import table"
-"""The evidence for a library that a PE image loads at its first call (delay load)."""
 
 
 class Needed(Struct, frozen=True):

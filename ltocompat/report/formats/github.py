@@ -36,11 +36,11 @@ from ltocompat.report.findings import (
 from ltocompat.report.formats import markdown
 from ltocompat.report.text import escape, truncate
 
+# The environment variable that names the file of the summary.
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The environment variable that names the file of the summary."""
 
+# Annotations of one level that GitHub shows for a step.
 MOST = 10
-"""Annotations of one level that GitHub shows for a step."""
 
 _LARGEST = 1024 * 1024  # bytes of a summary that GitHub takes
 _MOST_LISTED = 2_000  # findings in a summary

@@ -32,8 +32,8 @@ from ltocompat.rules.prose import rules
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+# The key of our fingerprint; its number changes if the fingerprint is computed differently.
 FINGERPRINT = "ltocompat/v2"
-"""The key of our fingerprint; its number changes if the fingerprint is computed differently."""
 
 _GITHUB = "primaryLocationLineHash"  # the one key that GitHub matches alerts by
 _LONGEST = 1024  # characters of a description that GitHub takes

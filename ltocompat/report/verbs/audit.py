@@ -43,8 +43,8 @@ E = TypeVar("E", bound="v1.Allow")
 
 _MOST = 20
 
+# Records of the command: the first is the scope of the others.
 AuditRecord = AuditScope | Audited | Required | Failure
-"""Records of the command: the first is the scope of the others."""
 
 
 class Audit(AuditTally):

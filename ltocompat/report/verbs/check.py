@@ -501,7 +501,7 @@ def _changed_blocks(records: Records, options: Options) -> Iterator[Block]:
     yield from fleet.blocks()
 
 
+# Differences between targets, the worst first.
 CHANGES: FindingReport[Target | Result] = FindingReport(
     _changed_blocks, lambda records, options: _document(changed(records), options), changed
 )
-"""Differences between targets, the worst first."""

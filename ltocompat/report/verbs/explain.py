@@ -83,7 +83,7 @@ def index(records: Iterable[Explained | Failure], _: Options) -> Iterator[Block]
         yield Paragraph(("more about a rule: ", Code(f"ltocompat explain {rows[0][0]}")))
 
 
+# Causes, and rules.
 REPORT: Report[Explained] = Report(blocks, rows_document("explain"))
-"""Causes, and rules."""
+# The report with one line per rule; its JSON is complete.
 INDEX: Report[Explained] = Report(index, rows_document("explain"))
-"""The report with one line per rule; its JSON is complete."""

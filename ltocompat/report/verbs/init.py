@@ -12,13 +12,13 @@ from ltocompat.report import Failure, Writable, answers
 from ltocompat.report.exit_status import fitted
 from ltocompat.report.text import escape
 
+# CI systems, each with the place of its lines.
 CI = {
     "github": ".github/workflows/release.yml, after the packages are in dist/",
     "gitlab": ".gitlab-ci.yml; the job that builds puts its packages into dist/",
     "cibuildwheel": "pyproject.toml",
     "pre-commit": ".pre-commit-config.yaml",
 }
-"""CI systems, each with the place of its lines."""
 
 
 def write(records: Iterable[PolicyDraft | Failure], stream: Writable, ci: str | None) -> None:

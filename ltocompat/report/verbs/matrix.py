@@ -195,7 +195,7 @@ class _ByTarget(FindingReport[Target | Result | Matrix], frozen=True):
     rows = REPORT.rows
 
 
+# The report for deploy targets, which the formats for findings can write, too.
 BY_TARGET = _ByTarget(
     blocks, _document, lambda records: (each for each in records if not isinstance(each, Matrix))
 )
-"""The report for deploy targets, which the formats for findings can write, too."""

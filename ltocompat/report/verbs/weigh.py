@@ -24,8 +24,8 @@ from ltocompat.report.document import (
 )
 from ltocompat.report.text import LONGEST_NAME, binary_size, clip, truncate
 
+# Bytes; smaller savings are not worth the time, and are only added up.
 WORTH_A_LINE = 64 << 10
-"""Bytes; smaller savings are not worth the time, and are only added up."""
 
 _MOST_ARCHS = 40
 _MOST_LIBRARIES = 20

@@ -20,12 +20,12 @@ _CAPABILITY = re.compile(r"([0-9]{1,2})\.([0-9])")
 _SHOWN = 60
 
 
+# A driver as tools print it; without a driver, they print a word.
 DRIVER = re.compile(r"[0-9]{3}\.[0-9]{1,4}(?:\.[0-9]{1,4})?")
-"""A driver as tools print it; without a driver, they print a word."""
 
 
+# A GPU without name and capability.
 UNTOLD = ("", "")
-"""A GPU without name and capability."""
 
 
 class Node(Struct, frozen=True):

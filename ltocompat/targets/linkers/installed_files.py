@@ -22,8 +22,8 @@ from ltocompat.model.linker import Tool
 from ltocompat.targets.seal import SIZE, Seal
 
 SEALED = "seal"
+# Bytes of one file; ten times the largest one known.
 LARGEST = GIB
-"""Bytes of one file; ten times the largest one known."""
 
 
 def are_sound(folder: str, tool: Tool, version: str, sums: Mapping[str, str]) -> bool:

@@ -145,8 +145,8 @@ def _cause(text: str) -> str:
     return lines[-1][:_LONGEST].rstrip(".") if lines else "no reason was given"
 
 
+# Puts the wheel of a requirement into a folder, packed or unpacked.
 Fetch = Callable[[str, str], None]
-"""Puts the wheel of a requirement into a folder, packed or unpacked."""
 
 # The one file of a package that is kept, by the package's name without its suffix.
 _KEPT = {

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
+# More digits than in any version: Python refuses thousands, and packaging checks late.
 ENDLESS = re.compile(r"[0-9]{100}")
-"""More digits than in any version: Python refuses thousands, and packaging checks late."""
 
 
 def requirement_of(text: str) -> Requirement:
