@@ -45,6 +45,10 @@ SAMPLE = str(FOLDER / "fatbin" / "nvcc-13.0-none.fatbin")  # SASS and PTX for sm
         ("hopper", "sm_90"),
         ("Turing;Ampere", "sm_75 sm_80 sm_86"),
         ("h100, l4\nh100", "sm_90 sm_89"),
+        # as deploy targets separate their GPUs
+        ("8.0+9.0", "sm_80 sm_90"),
+        ("8.0+9.0+PTX", "sm_80 sm_90 compute_90"),
+        ("sm_80+compute_90", "sm_80 compute_90"),
     ],
 )
 def test_a_list_is_the_images_that_it_makes(text: str, images: str) -> None:

@@ -1080,11 +1080,19 @@ def test_a_package_that_lacks_other_libraries_is_not_the_cause(
         assert ("File:" in capsys.readouterr().out) is at_fault
 
 
+@every("rule_id", [rule.id for rule in explain_all() if rule.id[-1].isdigit()])
+def test_an_id_has_many_spellings(rule_id: str) -> None:
+    family, number = rule_id.split("-")
+    for spelled in (f"{family}-{number.lstrip('0')}", f"{family}{number}", f"{family}_{number}"):
+        for text in (spelled, spelled.lower()):
+            assert [entry.id for entry in explain(text)] == [rule_id], text
+
+
 def test_a_mistyped_rule_a_file_of_text_and_a_missing_file_get_a_next_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["explain", "PTX-1"]) == 4
-    assert capsys.readouterr().out.startswith('No rule knows "PTX-1" (did you mean PTX-')
+    assert run(["explain", "PTX-98"]) == 4
+    assert capsys.readouterr().out.startswith('No rule knows "PTX-98" (did you mean PTX-')
     log = tmp_path / "build.log"
     log.write_text("error 222")
     assert run(["explain", str(log)]) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -202,3 +203,21 @@ def test_a_board_a_slice_and_a_virtual_gpu_have_the_architecture_of_the_chip(
     text: str, number: int
 ) -> None:
     assert find_gpu(text).arch == SmArch(number)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("h101", "H100"),
+        ("v10", "V100 or Quadro GV100 or Tesla K10"),
+        ("a110", "A10 or A100"),
+        ("8.0+9.0", ""),
+        ("9", ""),
+    ],
+)
+def test_a_gpu_that_everybody_knows_is_proposed(text: str, near: str) -> None:
+    """Models for one country and boards of vGPUs are found by name, but never proposed."""
+    with pytest.raises(UsageError) as raised:
+        find_gpu(text)
+    proposed = re.findall(r"is it (.+)\? write", str(raised.value))
+    assert proposed == ([near] if near else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import platform
 import re
@@ -22,7 +23,6 @@ from package_writer import zip_of
 
 from ltocompat.facts import LinkerWheel, linker_wheels
 from ltocompat.model.errors import LtocompatError, Missing, UsageError
-from ltocompat.model.failure import TrialNotice
 from ltocompat.targets.linkers import (
     Cache,
     Machine,
@@ -34,8 +34,6 @@ from ltocompat.targets.linkers import (
 from ltocompat.targets.linkers.installing import Fetch, _environment, fetch, install_one
 from ltocompat.targets.linkers.machine import program_path
 from ltocompat.targets.linkers.version_request import VersionRequest, choose
-
-pytestmark = pytest.mark.filterwarnings("ignore::ltocompat.model.failure.TrialNotice")
 
 LIBRARY = library("12.4.127")
 WHEEL = wheel(LIBRARY)
@@ -105,7 +103,10 @@ def test_only_the_library_is_kept(cache: Cache) -> None:
     assert file["wheel"].endswith(".whl")
 
 
-def test_a_download_says_its_size_and_its_folder_and_how_far_it_is(cache: Cache) -> None:
+@pytest.mark.filterwarnings("error")
+def test_a_download_says_its_size_and_its_folder_and_how_far_it_is(
+    cache: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
     told = list[tuple[str, int, int]]()
     first, last = WHEEL[:1000], WHEEL[1000:]
 
@@ -117,8 +118,10 @@ def test_a_download_says_its_size_and_its_folder_and_how_far_it_is(cache: Cache)
 
     wanted = known()
     folder = re.escape(cache.folder)
-    with pytest.warns(TrialNotice, match=rf"^downloading {wanted} \([0-9.]+ MiB\) to {folder}$"):
+    with caplog.at_level(logging.INFO, "ltocompat.trial"):
         install_one(wanted, cache, pip, lambda *words: told.append(words))
+    (message,) = caplog.messages
+    assert re.fullmatch(rf"downloading {wanted} \([0-9.]+ MiB\) to {folder}", message)
     assert {(what, total) for what, _, total in told} == {(str(wanted), wanted.size)}
     assert all(done < wanted.size for _, done, _ in told)
 

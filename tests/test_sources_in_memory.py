@@ -65,5 +65,13 @@ def test_a_wheel_in_memory_is_a_package() -> None:
 def test_what_is_no_source_is_refused_in_a_sentence() -> None:
     with pytest.raises(ltocompat.UsageError, match="int is neither a path, bytes nor an open file"):
         list(ltocompat.check([7], TARGET))  # type: ignore[list-item]
-    with pytest.raises(ltocompat.UsageError, match="'-' is open as text; open it with mode 'rb'"):
+    with pytest.raises(ltocompat.UsageError, match="a StringIO is open as text; give bytes, or"):
         ltocompat.architectures(io.StringIO(".version 8.0"))  # type: ignore[arg-type]
+    with (
+        open(__file__, encoding="utf-8") as file,
+        pytest.raises(ltocompat.UsageError, match=f"'{__file__}' is open as text; give bytes, or"),
+    ):
+        ltocompat.architectures(file)  # type: ignore[arg-type]
+    for wrong in ([__file__], 7, {"x.so"}):
+        with pytest.raises(ltocompat.UsageError, match="is neither a path, bytes nor an open file"):
+            list(ltocompat.read(wrong))  # type: ignore[arg-type]

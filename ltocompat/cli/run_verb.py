@@ -6,9 +6,9 @@ An answer goes to standard output, beside a progress line on standard error, and
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ltocompat.cli.options import choose
 from ltocompat.commands.options import StrPath
 from ltocompat.model.errors import UsageError
-from ltocompat.model.failure import Failure, TrialNotice
+from ltocompat.model.failure import TRIAL_LOGGER, Failure
 from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
 from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report, Writable, writer
@@ -47,7 +47,7 @@ def run_verb(
     output = Output()
     if hasattr(options, "progress"):
         options = replace(options, progress=output.progress)
-    with _telling_of_trials(output):
+    with _showing_trials(output):
         begun = False
         try:
             records = status.track(command(_of_platform(options)), output.messages)
@@ -89,24 +89,33 @@ def _of_platform(options: Opts) -> Opts:
     return replace(options, paths=images)
 
 
+class _TrialHandler(logging.Handler):
+    """Shows each message about trials as a line, once a run."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__()
+        self._output, self._shown = output, set[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if message not in self._shown:
+            log(message, self._output.messages)
+        self._shown.add(message)
+
+
 @contextmanager
-def _telling_of_trials(output: Output) -> Iterator[None]:
-    """Show each notice about trials as a line, once a run; other warnings are as they were."""
-    show = warnings.showwarning
-    told: set[str] = set()
-
-    def shown(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:  # noqa: ANN401 - handed on
-        if issubclass(category, TrialNotice):
-            if str(message) not in told:
-                log(str(message), output.messages)
-            told.add(str(message))
-        else:
-            show(message, category, *where, **more)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = shown
-        warnings.simplefilter("always", TrialNotice)
+def _showing_trials(output: Output) -> Iterator[None]:
+    """Show what is logged about trials."""
+    logger, handler = logging.getLogger(TRIAL_LOGGER), _TrialHandler(output)
+    before = logger.level, logger.propagate
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
         yield
+    finally:
+        logger.removeHandler(handler)
+        logger.level, logger.propagate = before
 
 
 def write_error(failure: Failure) -> None:

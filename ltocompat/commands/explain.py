@@ -65,8 +65,10 @@ def _explained(text: str, *, here: bool) -> tuple[Explained, ...]:
     like_id = r"(?<![\w-])[A-Z]{2,5}-[0-9A-Z]{1,9}(?![\w-])"
     like_ids = [words.upper()] if words.isalpha() else re.findall(like_id, text.upper())
     by_id = {id_: _of_rule(_ids()[id_]) for id_ in like_ids if id_ in _ids()}
-    if words.upper() in by_id:
-        return (by_id[words.upper()],)
+    typed = re.fullmatch(r"([A-Z]{2,5})[-_]?(\d{1,2})([A-Z]?)", words.upper())
+    id_ = f"{typed[1]}-{typed[2]:0>2}{typed[3]}" if typed else words.upper()  # PTX-1, ptx01
+    if id_ in _ids():
+        return (_of_rule(_ids()[id_]),)
     if row := topic_rows().get(topic_name(words[:_LONGEST])):
         topic = row.values()
         told = Explained(row.head, topic["title"], topic["text"].strip(), built=False)

@@ -247,11 +247,11 @@ def read(
 
     Raises:
         UnreadableInput: a source can't be opened, or can't be read to its end.
-        UsageError: there is nothing at a place.
+        UsageError: there is nothing at a place, or an argument is not a source.
         Missing: an address needs fsspec, which is not installed.
     """
     reader = _Reader(ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs))
-    if not sources:
+    if not source_names(sources):
         raise UsageError("no source is named; name a file, a folder or a package")
     for source, name in zip(sources, source_names(sources), strict=True):
         try:

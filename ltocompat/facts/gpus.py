@@ -300,10 +300,16 @@ def _without_vendor(name: str) -> str:
     return "".join(word for word in _words(name) if word not in _VENDOR)
 
 
+# NVIDIA's lists have the GPUs that everybody knows; others are models for one country, boards ...
+_LISTED = ("developer.nvidia.com/cuda-gpus)", "developer.nvidia.com/cuda-legacy-gpus)", "cores)")
+
+
 def _unknown(text: str) -> UsageError:
     short = text[:_LONGEST]
-    spelled = {_without_vendor(model.name): model.name for model in gpu_models()[::-1]}
-    near = difflib.get_close_matches(_without_vendor(short), spelled, n=3)
+    listed = [row["names"] for row in table("gpus")["gpu"] if row["source"].endswith(_LISTED)]
+    spelled = {_without_vendor(name): name for names in listed for name in names}
+    named = re.search(r"[a-z]", short, re.IGNORECASE)  # numbers name no model that is near
+    near = difflib.get_close_matches(_without_vendor(short), spelled, n=3) if named else ()
     hint = f"is it {' or '.join(map(spelled.__getitem__, near))}? " if near else ""
     return UsageError(f"{short!r} is not a known GPU: {hint}write its architecture, such as sm_90")
 

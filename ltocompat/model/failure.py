@@ -50,12 +50,9 @@ class Note(Struct, frozen=True):
     message: str
 
 
-class TrialNotice(UserWarning):
-    """A fact about the trials of a run, which is shown once."""
-
-
-class UnconfinedTrial(TrialNotice):
-    """A trial that runs although this system can't confine it completely."""
+# The logger of facts about the trials of a run: downloads (INFO), and trials that this system can't
+# confine (WARNING). The command line shows each message once.
+TRIAL_LOGGER = "ltocompat.trial"
 
 
 class Progress(Struct, frozen=True):

@@ -107,7 +107,8 @@ def opened_file(file: _Bytes | BinaryIO, limits: Limits) -> Iterator[ByteView]:
         UsageError: it is open as text.
     """
     if isinstance(file, io.TextIOBase):
-        raise UsageError(f"{name_of(file)!r} is open as text; open it with mode 'rb'")
+        named = "a StringIO" if isinstance(file, io.StringIO) else repr(name_of(file))
+        raise UsageError(f"{named} is open as text; give bytes, or open it with mode 'rb'")
     if isinstance(file, _Bytes | io.BytesIO):
         yield ByteView.of(file.getvalue() if isinstance(file, io.BytesIO) else file)
         return

@@ -43,7 +43,8 @@ def arch_list(text: str) -> tuple[SmArch, ...]:
     Args:
         text: ``8.0;9.0a+PTX`` (SASS, and PTX with ``+PTX``), ``75-real;90a;120-virtual`` (a bare
             number is SASS and PTX), ``-gencode arch=compute_80,code=[sm_80,compute_80]``,
-            ``sm_90``, ``hopper`` or ``h100`` (SASS); blanks, commas or semicolons between them.
+            ``sm_90``, ``hopper`` or ``h100`` (SASS). Between them are blanks, commas, semicolons
+            or ``+``.
 
     Raises:
         UsageError: a part of it is not an architecture, or depends on a compiler or a machine
@@ -53,7 +54,8 @@ def arch_list(text: str) -> tuple[SmArch, ...]:
         raise UsageError(f"{text[:60]!r} ... is too long for a list of architectures")
     plain = _QUOTES.sub("", text).lower()
     plain = _ARCH_ALONE.sub(" ", _GENCODE.sub(lambda match: f" {match[1].strip('[]')} ", plain))
-    found = [arch for item in re.split(r"[\s,;]+", plain) if item for arch in _archs(item)]
+    items = re.split(rf"[\s,;]+|\+(?!{_PTX[1:]}\b)", plain)
+    found = [arch for item in items if item for arch in _archs(item)]
     if not found:
         raise UsageError(f"{text!r} names no architecture; write {EXAMPLE}")
     return tuple(dict.fromkeys(found))

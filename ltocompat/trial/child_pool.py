@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
+import logging
 import select
 import signal
 import sys
 import time
-import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from ltocompat.model.closing import Closing
 from ltocompat.model.errors import Malformed, Missing, UsageError
-from ltocompat.model.failure import UnconfinedTrial
+from ltocompat.model.failure import TRIAL_LOGGER
 from ltocompat.model.limits import MIB
 from ltocompat.trial import protocol
 from ltocompat.trial.protocol import FrameReader, Message, Report
@@ -148,11 +148,10 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     def _warn_of_missing(self) -> None:
         missing = " and ".join(name for name in (LANDLOCK, SECCOMP) if name not in self.sandbox)
         if missing:
-            warnings.warn(
-                f"{missing} can't confine trials here: hostile code in an input could do harm; "
+            logging.getLogger(TRIAL_LOGGER).warning(
+                "%s can't confine trials here: hostile code in an input could do harm; "
                 "--require-sandbox refuses such trials",
-                UnconfinedTrial,
-                stacklevel=3,
+                missing,
             )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import lzma
 import os
 import pkgutil
@@ -11,7 +12,6 @@ import re
 import subprocess
 import sys
 import tomllib
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LtocompatError, Malformed, Missing
-from ltocompat.model.failure import OnStep, TrialNotice
+from ltocompat.model.failure import TRIAL_LOGGER, OnStep
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.linker import Linker, Tool
 from ltocompat.targets.linkers.cache import Cache, InstalledFile, InstallOrigin
@@ -206,7 +206,7 @@ def install_one(
     if already is not None:
         return already
     size = f" ({wanted.size / MIB:.1f} MiB)" if wanted.size else ""
-    warnings.warn(f"downloading {wanted}{size} to {cache.folder}", TrialNotice, stacklevel=2)
+    logging.getLogger(TRIAL_LOGGER).info("downloading %s%s to %s", wanted, size, cache.folder)
     with cache.part() as part, ThreadPoolExecutor(1) as pool:
         kept = os.path.join(part, "kept")
         os.mkdir(kept)

@@ -53,12 +53,12 @@ class VersionRequest(Struct, frozen=True):
 
 
 def split(text: str) -> tuple[Tool, str]:
-    """Return the tool of ``nvlink=13.5`` and the request: a version, ``all`` or a path.
+    """Return the tool of ``nvlink=13.5`` (or ``==``) and its version, ``all`` or a path.
 
     Raises:
         UsageError: it names no linker.
     """
-    name, given, wanted = text.partition("=")
+    name, given, wanted = text.replace("==", "=").partition("=")
     if not given or not wanted or name.strip().lower() not in tuple(Tool):
         raise UsageError(f"write a linker with its version, as in nvjitlink=13.4, not {text!r}")
     return Tool(name.strip().lower()), wanted.strip()
