@@ -334,7 +334,11 @@ def test_compilers_refuse_ptx_for_its_form(tmp_path: Path, name: str) -> None:
 
 
 # What nvJitLink 12.0, 12.4 and 13.5 refuse for sm_80, sm_86 and sm_90, and what they link.
-_SIZES = ("0", "064", "-64", "64.0", "64 64", "64;", "64x", "6 4", "", '"64"', "4294967360")
+_SIZES = (
+    *("0", "064", "-64", "64.0", "64 64", "64;", "64x", "6 4", "", '"64"', "4294967360"),
+    *("08", "0x", "0xg", "0x41", "0b2", "64u", "1e2", "0100.0", "0U"),
+)
+_NUMBERS = ("0x40", "0X40", "0100", "00000100", "0b1000000", "64U", "0x40U")
 _WORDS = (", foo", ",", ";", " sm_80", ",,debug", "\n\v", ",map_f64_to_f32", " // c\n, foo")
 _REFUSED = (
     *(f".version 8.0\n.target sm_80\n.address_size {size}" for size in _SIZES),
@@ -355,6 +359,7 @@ _LINKED = (
     f"/*\n.version 1.0\n.target sm_90\n*/\n.version 8.0\n.target sm_80{_WIDE}/* c */",
     ".version 8.0\r\n.target sm_80\r\n.address_size\f\n64\r\n",
     f'.version 8.0\n.target sm_80{_WIDE}\n.file 1 "x .target sm_90"',
+    *(f".version 8.0\n.target sm_80\n.address_size {number}" for number in _NUMBERS),
 )
 
 

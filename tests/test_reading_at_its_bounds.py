@@ -593,6 +593,22 @@ def test_a_long_comment_stands_in_front_of_a_text(compression: str, length: int)
     )
 
 
+@pytest.mark.parametrize("length", [100, 4096, 5000, (1 << 20) - 100, 1 << 20])
+@pytest.mark.parametrize("begin", [b"//", b"\n\n  /*"])
+def test_a_long_comment_stands_in_front_of_a_file(
+    tmp_path: Path, begin: bytes, length: int
+) -> None:
+    end = b"*/\n" if b"*" in begin else b"\n"
+    (path := tmp_path / "k.ptx").write_bytes(begin.ljust(length - len(end), b"x") + end + USUAL)
+    isas = [
+        image.needs.ptx_isa
+        for record in ltocompat.inspect(path, on_error=lambda _: None)
+        if isinstance(record, ltocompat.Module)
+        for image in record.images
+    ]
+    assert isas == (["8.4"] if length < 1 << 20 else [])
+
+
 # Folding into summaries
 
 

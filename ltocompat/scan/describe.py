@@ -53,7 +53,6 @@ _MARKS_STEP = 16 << 10
 # The section that notes the architectures in most cubins: none in generation 1, in generation 2 the
 # sixth, or the fifth where there is no code. Others are read whole, to see whether it is.
 _USUAL_NOTES = (0, 5, 6)
-_PTX_COMMENT_LIMIT = 1 << 20
 # CUDA 13.0 renamed sm_101 to sm_110; LTO-IR keeps the old number inside.
 _SM_110 = {101, 110}
 
@@ -366,8 +365,8 @@ def _ptx(stored: StoredImage, detail: ReadOptions) -> Image:
     try:
         text = ptx.parse(prefix.data[: ptx.HEAD_SIZE])
     except Malformed:
-        prefix.grow(_PTX_COMMENT_LIMIT)
-        text = ptx.parse(prefix.data[:_PTX_COMMENT_LIMIT])
+        prefix.grow(ptx.COMMENT_LIMIT)
+        text = ptx.parse(prefix.data[: ptx.COMMENT_LIMIT])
     compile_only = "--compile-only" in (stored.entry.options or "").split()
     image = replace(
         _without_entry(stored, text.arch),

@@ -576,7 +576,7 @@ class _FileWalk(Struct, Generic[T], frozen=True):
     def _host_and_code(self, view: ByteView, place: Location) -> Iterator[Stored | Module]:
         host = read_host(view, self.budget)
         if host is None:
-            head = view.peek(0, ptx.HEAD_SIZE)
+            head = ptx.head_of(view)
             if head.startswith(ELF) and not head.startswith(CUBIN):
                 yield Skipped(place, "its ELF header is truncated or damaged", view.size)
             elif lost_pe_header(view, place.innermost):

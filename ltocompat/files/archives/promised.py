@@ -111,7 +111,7 @@ def _is_image(view: ByteView, budget: Budget) -> bool:
         return False
     if is_text(view) and holds_no_code(view):
         raise Malformed("it is text")
-    head = view.peek(0, ptx.HEAD_SIZE)
+    head = ptx.head_of(view)
     os_abi = int.from_bytes(head[OS_ABI : OS_ABI + 1], "little")
     machine = int.from_bytes(head[_MACHINE : _MACHINE + 2], "little")
     # Of a cubin that is damaged more is said where it is read.

@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from ltocompat.files.byteview import contains
+from ltocompat.files.byteview import ByteView, contains
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.errors import Malformed
 from ltocompat.model.image import PtxFlaw
 from ltocompat.model.limits import MIB, Budget
 
 HEAD_SIZE = 4096
+# Bytes of comments in front of the directives.
+COMMENT_LIMIT = MIB
 # Parameters and an empty body are shorter than this, and a statement than that.
 _BODY = 16 << 10
 _STATEMENT = 256
@@ -28,14 +30,16 @@ SPEED = 16 * MIB
 _BLANK = rb"(?>[ \t\r\n\f]|//[^\n\0]*\n|/\*[^\0]*?\*/)*+"
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s")
 _ANY_VERSION = re.compile(rb"^[^\S\n]*+\.version\s+\d", re.MULTILINE)
+# Hexadecimal, binary, octal and decimal, as ptxas 13.0 and nvJitLink 12.0 to 13.5 read them.
+_NUMBER = rb"0[xX][\da-fA-F]{1,9}|0[bB][01]{1,40}|0[0-7]{0,12}|[1-9]\d{0,8}"
 # Everything that compilers accept up to the code. A directive with a damaged name begins no code.
 # Source: 190 texts with changed directives, linked with nvJitLink 12.0 to 13.5, 2026-11-30.
 _HEADER = re.compile(
     rb"%(_)b\.version[ \t]+(\d{1,9})\.(\d{1,9})(?![\w.])"
     rb"((?:%(_)b\.target\b%(_)b\w+(?:%(_)b,%(_)b\w+)*+)++)"
-    rb"(?:%(_)b\.address_size\b%(_)b([1-9]\d{0,8})(?![\w.$]))?+"
+    rb"(?:%(_)b\.address_size\b%(_)b(%(number)b)U?(?![\w.$]))?+"
     rb"%(_)b(?=\.(?:common|const|entry|extern|file|func|global|local|pragma|reg|samplerref|section|"
-    rb"shared|surfref|tex|texref|visible|weak)\b|@@|\0|\Z)" % {b"_": _BLANK}
+    rb"shared|surfref|tex|texref|visible|weak)\b|@@|\0|\Z)" % {b"_": _BLANK, b"number": _NUMBER}
 )
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LATE_DIRECTIVE = re.compile(rb"\.(?:target|address_size)\b")
@@ -79,6 +83,13 @@ class Ptx(Struct, frozen=True):
     generator: str | None
 
 
+def head_of(view: ByteView) -> bytes:
+    """Return the first bytes of a file: more of them if it begins with a long comment."""
+    head = view.peek(0, HEAD_SIZE)
+    comment = head.lstrip().startswith((b"//", b"/*")) and b".version" not in head
+    return view.peek(0, COMMENT_LIMIT) if comment else head
+
+
 def sniff(head: bytes) -> bool:
     """Return whether these first bytes of a file begin PTX text."""
     return b".version" in head and _SNIFF.match(head) is not None
@@ -108,12 +119,17 @@ def parse(head: bytes) -> Ptx:
     return Ptx(
         isa=f"{int(header[1])}.{int(header[2])}",
         arch=archs[-1],  # of several compilers take the last
-        address_size=header[4].decode("ascii") if header[4] else "64",
+        address_size=str(_number(header[4] or b"64")),
         debug="debug" in words,
         lower=archs[-1].number < max(arch.number for arch in archs),
         toolkit=toolkit[2].decode() if toolkit else None,
         generator=generator[1].decode() if generator else None,
     )
+
+
+def _number(text: bytes) -> int:
+    octal = text[:1] == b"0" and text[1:2].isdigit()
+    return int(text, 8 if octal else 0)
 
 
 def _arch(word: str) -> SmArch | None:
