@@ -1366,6 +1366,20 @@ def test_a_gpu_is_read_in_other_orders_and_cases(name: str) -> None:
     assert "sm_61" in (explain(f"{name}\nError: invalid device function 8")[0].fix or "")
 
 
+def test_what_is_only_a_warning_never_outranks_an_error() -> None:
+    """JAX warns of its ptxas, and then cuda-compat ends it."""
+    error = (
+        "failed call to cuInit: CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility"
+    )
+    firsts = {found[0].message.name: text for text in TEXTS if (found := [*found_in(text)])}
+    rows_of_warnings = [row.name for row in messages() if "is only a warning" in row.cause]
+    assert len(rows_of_warnings) > 5
+    for name in rows_of_warnings:
+        for lines in ((firsts[name], error), (error, firsts[name])):
+            found = [match.message.rule for match in found_in("\n".join(lines))]
+            assert found[0] == "CMP-02", (name, found)
+
+
 def test_every_row_is_the_first_that_fits_some_text() -> None:
     reached = {match.message.name for text in TEXTS for match in found_in(text)}
     names = [row.name for row in messages()]
