@@ -1376,8 +1376,8 @@ def test_what_is_only_a_warning_never_outranks_an_error() -> None:
     assert len(rows_of_warnings) > 5
     for name in rows_of_warnings:
         for lines in ((firsts[name], error), (error, firsts[name])):
-            found = [match.message.rule for match in found_in("\n".join(lines))]
-            assert found[0] == "CMP-02", (name, found)
+            rules = [match.message.rule for match in found_in("\n".join(lines))]
+            assert rules[0] == "CMP-02", (name, rules)
 
 
 def test_every_row_is_the_first_that_fits_some_text() -> None:
