@@ -53,9 +53,9 @@ _LETTERS = {
 }
 _WORDS = {
     "D": "documented to work",
-    "M": "measured to work, and promised by no document",
+    "M": "works in tests, but NVIDIA doesn't promise it",
     "N": "documented not to work",
-    "R": "measured: refused",
+    "R": "refused in tests",
     "?": "unknown",
 }
 

@@ -30,7 +30,7 @@ def check(*, options: CheckOptions, shown: Shown, typed: Typed, form: FindingFor
     For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
 
     Verdicts, from best to worst: ok, jit, undocumented, unknown, fail. jit works: the driver
-    compiles PTX at load. undocumented is measured to work, but NVIDIA doesn't promise it. For
+    compiles PTX at load. undocumented works in tests, but NVIDIA doesn't promise it. For
     unknown, the finding names the missing fact.
     """
     least = typed.verdict()

@@ -20,7 +20,7 @@ class Verdict(enum.IntEnum):
     """A verdict on device code on a target, from the best to the worst.
 
     ``ok``: documented to work. ``jit``: works; the driver compiles PTX at load. ``undocumented``:
-    measured to work, but not promised by NVIDIA. ``unknown``: a fact is missing, and the finding
+    works in tests, but NVIDIA doesn't promise it. ``unknown``: a fact is missing, and the finding
     names the fact. ``fail``: the code will not link or load. Only a module can be ``not for this
     GPU``: it has no code to check for the GPU. Any other verdict of a module outweighs ``not for
     this GPU``.

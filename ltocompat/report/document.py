@@ -18,7 +18,7 @@ from ltocompat.model.verdict import Level, Verdict
 MEANINGS = {
     Verdict.OK: "documented to work",
     Verdict.JIT: "works, the driver compiles PTX at load",
-    Verdict.UNDOCUMENTED: "measured to work, not promised by NVIDIA",
+    Verdict.UNDOCUMENTED: "works in tests, but NVIDIA doesn't promise it",
     Verdict.UNKNOWN: "a fact is missing (check names it)",
     Verdict.FAIL: "will not link or load",
 }

@@ -70,8 +70,8 @@ VerdictWord = Annotated[
     Meta(
         description=(
             "From best to worst. ok: documented to work. jit: works; the driver compiles PTX at "
-            "load. undocumented: measured to work, not promised by NVIDIA. unknown: a fact is "
-            "missing, and the finding names the fact. fail: will not link or load."
+            "load. undocumented: works in tests, but NVIDIA doesn't promise it. unknown: a fact "
+            "is missing, and the finding names the fact. fail: will not link or load."
         )
     ),
 ]
