@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
-from ltocompat.report.cells import EvaluatedArtifact, columns_of, rows_as_they_come
+from ltocompat.report.cell_rows import EvaluatedArtifact, columns_of, rows_as_they_come
 
 PROD = Target(name="prod")
 

@@ -17,7 +17,7 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.model.verdict import Extent, Result, Verdict
 from ltocompat.report import Options
-from ltocompat.report.findings import headline_of
+from ltocompat.report.grouped_findings import headline_of
 from ltocompat.report.verbs.check import REPORT
 
 NEWER_PTX = str(FOLDER / "fatbin" / "nvcc-13.2-none.fatbin")

@@ -13,7 +13,8 @@ from samples import FOLDER
 from sarif_schema import valid_run
 
 from ltocompat.cli import run
-from ltocompat.cli.run_verb import FormatRequest, write_all
+from ltocompat.cli.options import FormatRequest
+from ltocompat.cli.run_verb import write_all
 from ltocompat.report import FINDING_FORMATS, FORMATS, LIST_FORMATS, Options, Report
 
 Captured = pytest.CaptureFixture[str]

@@ -15,8 +15,8 @@ from ltocompat.model.errors import UsageError
 from ltocompat.model.location import Location
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options
-from ltocompat.report.findings import FindingRecord
 from ltocompat.report.formats import github
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 
 CASES: dict[str, list[FindingRecord]] = {

@@ -13,7 +13,7 @@ from ltocompat.model.image import Origin
 from ltocompat.model.location import Location
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Options
-from ltocompat.report.findings import joined
+from ltocompat.report.grouped_findings import joined
 from ltocompat.report.verbs.check import REPORT
 
 HAS = "needs >= 13.3; the target has {}: the linker refuses it"

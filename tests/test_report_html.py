@@ -19,7 +19,7 @@ from verdict_values import H100, L4, PROD, finding, result
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.model.version import SITE_URL, rule_url
 from ltocompat.report import Failure, Options, writer
-from ltocompat.report.findings import FindingRecord
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.prose import rules
 

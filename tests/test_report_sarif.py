@@ -23,8 +23,8 @@ from ltocompat.model.location import Location
 from ltocompat.model.target import PolicyLines
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.report import Failure, Options, writer
-from ltocompat.report.findings import FindingRecord
 from ltocompat.report.formats import sarif
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.prose import rules
 

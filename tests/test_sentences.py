@@ -37,7 +37,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import Finding, Result, Route, Verdict
 from ltocompat.report import FINDING_FORMATS, Options
-from ltocompat.report.findings import headline_of
+from ltocompat.report.grouped_findings import headline_of
 from ltocompat.report.verbs.check import REPORT
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.constraints import (

@@ -24,7 +24,7 @@ import ltocompat
 from ltocompat.cli import run as run_line
 from ltocompat.commands.survey import dataset as dataset_module
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, arrow_schema, parquet_file
-from ltocompat.commands.survey.read_package import ImageGroups
+from ltocompat.commands.survey.image_groups import ImageGroups
 from ltocompat.commands.survey.sources import of_folder
 from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, columns
 from ltocompat.commands.survey.task import TaskOptions, _Task
@@ -324,11 +324,11 @@ def test_a_package_of_more_kinds_of_images_than_any_has_ends_in_a_sentence(
     records = list(ltocompat.inspect(FOLDER / "fatbin" / "nvcc-13.0-none.fatbin"))
     (module,) = [record for record in records if isinstance(record, ltocompat.Module)]
     kinds = len({(image.kind, image.arch) for image in module.images})
-    monkeypatch.setattr("ltocompat.commands.survey.read_package._MOST_GROUPS", kinds)
+    monkeypatch.setattr("ltocompat.commands.survey.image_groups._MOST_GROUPS", kinds)
     groups = ImageGroups()
     groups.take(module)
     groups.take(module)  # of kinds that are known
     assert [group.images for group in groups.found.values()] == [2] * kinds
-    monkeypatch.setattr("ltocompat.commands.survey.read_package._MOST_GROUPS", kinds - 1)
+    monkeypatch.setattr("ltocompat.commands.survey.image_groups._MOST_GROUPS", kinds - 1)
     with pytest.raises(LimitExceeded, match="over 1 kinds of images"):
         ImageGroups().take(module)

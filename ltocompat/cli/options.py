@@ -8,10 +8,11 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from ltocompat.commands.options import Option
+from ltocompat.commands.options import Option, StrPath
 from ltocompat.model.errors import UsageError
 from ltocompat.model.image import ImageKind, Role
 from ltocompat.model.limits import DEFAULT_LIMITS, REQUIRE_SANDBOX, Limits
+from ltocompat.model.location import Location
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import FINDING_FORMATS, FORMATS, LIST_FORMATS, Options
 from ltocompat.scan.filters import ImageFilter
@@ -149,3 +150,59 @@ def choose(option: str, value: str, valid: Iterable[str]) -> str:
     if value not in choices:
         raise UsageError(f"{option} {value!r} is not known; give one of: {', '.join(choices)}")
     return value
+
+
+class FormatRequest(Struct, frozen=True):
+    """A requested format.
+
+    Attributes:
+        name: name of the format.
+        file: its output file; None for standard output.
+    """
+
+    name: str
+    file: str | None
+
+
+def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list[FormatRequest]:
+    """Return the requested formats; if none goes to standard output, add a table there.
+
+    Args:
+        texts: ``FORMAT`` or ``FORMAT=FILE`` each.
+        formats: the formats of the verb.
+
+    Raises:
+        UsageError: a format is unknown, or two of them go to the same file.
+    """
+    requests = list(dict.fromkeys(_request(text, formats) for text in texts))
+    files = [os.path.realpath(request.file) if request.file else None for request in requests]
+    if files.count(None) > 1:
+        names = " and ".join(request.name for request in requests if request.file is None)
+        raise UsageError(f"{names} both go to standard output; write one to a file: FORMAT=FILE")
+    if len(set(files)) < len(files):
+        raise UsageError("two formats go to one file; name a separate file for each format")
+    return requests if None in files else [FormatRequest("table", None), *requests]
+
+
+def _request(text: str, formats: Sequence[str]) -> FormatRequest:
+    name, mark, file = text.partition("=")
+    if mark and not file:
+        raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or only {name}")
+    if name in FINDING_FORMATS and name not in formats:
+        valid = f"check and matrix --deploy-target have; give one of: {', '.join(formats)}"
+        raise UsageError(f"--format {name!r} is for findings, which {valid}")
+    return FormatRequest(choose("--format", name, formats), file or None)
+
+
+def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[StrPath]) -> None:
+    """Check that no report replaces an input.
+
+    Raises:
+        UsageError: one would.
+    """
+    read = {os.path.realpath(Location.parse(os.fspath(path)).path) for path in inputs}
+    for request in requests:
+        if request.file is not None and os.path.realpath(request.file) in read:
+            raise UsageError(
+                f"--format {request.name} would replace {request.file}; name another file"
+            )

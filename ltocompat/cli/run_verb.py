@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,15 +15,13 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.cli.options import choose
+from ltocompat.cli.options import FormatRequest, read_formats, refuse_to_replace
 from ltocompat.commands.options import StrPath
-from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import TRIAL_LOGGER, Failure
-from ltocompat.model.location import Location
 from ltocompat.model.watchdog import Overdue
-from ltocompat.report import FINDING_FORMATS, FORMATS, Options, Report, Writable, writer
+from ltocompat.report import Options, Report, Writable, writer
 from ltocompat.report.exit_status import CLOSED_PIPE, INTERNAL, INTERRUPTED, ExitStatus, log
-from ltocompat.report.streams import Answer, AnswerLost, ProgressLine, flush_answer, terminal_width
+from ltocompat.report.streams import AnswerLost, Output, colors_wanted, flush_answer, terminal_width
 
 Opts = TypeVar("Opts", bound=Struct)  # its records are whatever its report takes
 
@@ -125,62 +122,6 @@ def write_error(failure: Failure) -> None:
     sys.stdout.write(error_document([failure]))
 
 
-def colors_wanted() -> bool:
-    """Return whether standard output shows colours; by default, only a terminal does.
-
-    As in Python itself, ``NO_COLOR`` counts before ``FORCE_COLOR``, and an empty value doesn't
-    count.
-    """
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-class _AfterErasing(Struct):
-    """A terminal's stream that takes the progress line away before anything is printed over it."""
-
-    _stream: Writable
-    _progress: ProgressLine
-
-    def write(self, text: str, /) -> None:
-        """Write ``text``."""
-        self._progress.erase()
-        self._stream.write(text)
-
-
-class Output:
-    """The streams of one run.
-
-    Attributes:
-        answer: standard output.
-        messages: standard error, for sentences.
-        progress: the progress line on standard error.
-    """
-
-    def __init__(self) -> None:
-        self.answer: Writable = Answer(sys.stdout)
-        self.messages: Writable = sys.stderr
-        self.progress = ProgressLine()
-        if sys.stderr.isatty():
-            self.messages = _AfterErasing(sys.stderr, self.progress)
-            if sys.stdout.isatty():
-                self.answer = _AfterErasing(self.answer, self.progress)
-
-
-class FormatRequest(Struct, frozen=True):
-    """A requested format.
-
-    Attributes:
-        name: name of the format.
-        file: its output file; None for standard output.
-    """
-
-    name: str
-    file: str | None
-
-
 class Writing(Struct, frozen=True):
     """The writer of an answer.
 
@@ -226,36 +167,6 @@ def in_format(
     return Writing(writes, json=FormatRequest("json", None) in requests, files=files)
 
 
-def read_formats(texts: Sequence[str], formats: Sequence[str] = FORMATS) -> list[FormatRequest]:
-    """Return the requested formats; if none goes to standard output, add a table there.
-
-    Args:
-        texts: ``FORMAT`` or ``FORMAT=FILE`` each.
-        formats: the formats of the verb.
-
-    Raises:
-        UsageError: a format is unknown, or two of them go to the same file.
-    """
-    requests = list(dict.fromkeys(_request(text, formats) for text in texts))
-    files = [os.path.realpath(request.file) if request.file else None for request in requests]
-    if files.count(None) > 1:
-        names = " and ".join(request.name for request in requests if request.file is None)
-        raise UsageError(f"{names} both go to standard output; write one to a file: FORMAT=FILE")
-    if len(set(files)) < len(files):
-        raise UsageError("two formats go to one file; name a separate file for each format")
-    return requests if None in files else [FormatRequest("table", None), *requests]
-
-
-def _request(text: str, formats: Sequence[str]) -> FormatRequest:
-    name, mark, file = text.partition("=")
-    if mark and not file:
-        raise UsageError(f"--format {text!r} names no file; write {name}=FILE, or only {name}")
-    if name in FINDING_FORMATS and name not in formats:
-        valid = f"check and matrix --deploy-target have; give one of: {', '.join(formats)}"
-        raise UsageError(f"--format {name!r} is for findings, which {valid}")
-    return FormatRequest(choose("--format", name, formats), file or None)
-
-
 def write_all(
     requests: Sequence[FormatRequest],
     report: Report[Any],
@@ -295,17 +206,3 @@ def write_all(
                 file.flush()
     (name,) = (request.name for request in requests if request.file is None)
     writer(name)(report, kept, output, options)
-
-
-def refuse_to_replace(requests: Sequence[FormatRequest], inputs: Iterable[StrPath]) -> None:
-    """Check that no report replaces an input.
-
-    Raises:
-        UsageError: one would.
-    """
-    read = {os.path.realpath(Location.parse(os.fspath(path)).path) for path in inputs}
-    for request in requests:
-        if request.file is not None and os.path.realpath(request.file) in read:
-            raise UsageError(
-                f"--format {request.name} would replace {request.file}; name another file"
-            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -25,6 +25,7 @@ from ltocompat.model.projection import project
 if TYPE_CHECKING:
     from ltocompat.model.row import Row, Tabular
     from ltocompat.report.document import Block
+    from ltocompat.report.sorted_records import FindingRecord, SortedRecords
 
 __all__ = ["FORMATS", "Failure", "Options", "Report", "Writable", "answers", "writer"]
 
@@ -137,6 +138,37 @@ class ListReport(Report[R], frozen=True):
                     yield row
                 else:
                     yield {name: getattr(record, name) for name in self.of_record} | row.to_row()
+
+
+class FindingReport(Report[R], frozen=True):
+    """The reports of a verb with findings; every format can write them.
+
+    Attributes:
+        finding_records: collects the records for formats that write findings.
+    """
+
+    formats: ClassVar[tuple[str, ...]] = FINDING_FORMATS
+    columns: ClassVar[Sequence[str]] = (  # noqa: SIM905 - shorter than a list
+        "artifact place level verdict rule title target gpus routes modules message remedy "
+        "evidence fingerprint judged kernels kernel_count kernel_modules"
+    ).split()
+    finding_records: Callable[[Iterable[R | Failure]], Iterable[FindingRecord]]
+
+    def sorted_records(self, records: Iterable[R | Failure]) -> SortedRecords:
+        """Return all records, sorted by class."""
+        # Imported here, as the rows below: a table needs neither.
+        from ltocompat.report.sorted_records import sort_records
+
+        return sort_records(self.finding_records(records))
+
+    def rows(self, records: Iterable[R | Failure]) -> Iterator[Failure | Mapping[str, object]]:
+        """Yield failures, then a row for each finding."""
+        from ltocompat.report.finding_rows import finding_rows
+
+        answer = self.sorted_records(records)
+        yield from answer.failures
+        for row in finding_rows(answer.results):
+            yield {name: getattr(row, name) for name in self.columns}
 
 
 def rows_document(

@@ -13,8 +13,9 @@ from ltocompat.commands.policy.fingerprint import key_of
 from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
-from ltocompat.report.findings import GroupedFinding, grouped_findings, title_of
+from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
 from ltocompat.report.text import escape, safe_text
+from ltocompat.rules.prose import title_of
 
 
 def _first_kernels(names: Iterable[str]) -> tuple[str, ...]:

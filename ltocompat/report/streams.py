@@ -213,3 +213,47 @@ class ProgressLine:
         worth = left > _WORTH_SAYING and not stands_still
         time_left = f"({left / 60:.0f} min left) " if worth else ""
         return f"{percent:{3 * self._terminal}d}% of {binary_size(progress.total)} {time_left}"
+
+
+class _AfterErasing(Struct):
+    """A terminal's stream that takes the progress line away before anything is printed over it."""
+
+    _stream: Writable
+    _progress: ProgressLine
+
+    def write(self, text: str, /) -> None:
+        """Write ``text``."""
+        self._progress.erase()
+        self._stream.write(text)
+
+
+class Output:
+    """The streams of one run.
+
+    Attributes:
+        answer: standard output.
+        messages: standard error, for sentences.
+        progress: the progress line on standard error.
+    """
+
+    def __init__(self) -> None:
+        self.answer: Writable = Answer(sys.stdout)
+        self.messages: Writable = sys.stderr
+        self.progress = ProgressLine()
+        if sys.stderr.isatty():
+            self.messages = _AfterErasing(sys.stderr, self.progress)
+            if sys.stdout.isatty():
+                self.answer = _AfterErasing(self.answer, self.progress)
+
+
+def colors_wanted() -> bool:
+    """Return whether standard output shows colours; by default, only a terminal does.
+
+    As in Python itself, ``NO_COLOR`` counts before ``FORCE_COLOR``, and an empty value doesn't
+    count.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -6,6 +6,7 @@ import functools
 import pkgutil
 import re
 import tomllib
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -122,6 +123,20 @@ def rule_prose(rule_id: str) -> BuiltRule:
         whole = texts[key].removesuffix(".")
         texts.setdefault(f"finding_{key}", f"{whole[:1].lower()}{whole[1:]}")
     return BuiltRule(id=rule_id, messages=messages, **texts)
+
+
+@functools.cache
+def prose_of(rule_id: str) -> Prose | None:
+    """Return the prose of a rule in the catalogue; None for a rule of a policy."""
+    with suppress(KeyError):
+        return rule_prose(rule_id)
+    return None
+
+
+def title_of(rule_id: str) -> str:
+    """Return the title of a rule; empty for a rule outside of the catalogue."""
+    prose = prose_of(rule_id)
+    return "" if prose is None else prose.title
 
 
 @functools.cache

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import System
-from ltocompat.targets.versions.requirement import unwarned
 
 if TYPE_CHECKING:
     from packaging.markers import Marker
@@ -121,6 +120,8 @@ def _evaluate(marker: Marker, seen: dict[str, Any]) -> bool:
 @functools.lru_cache(maxsize=4096)  # the lines of a package are asked about again and again
 def _parsed(marker: str) -> Marker:
     from packaging.markers import Marker
+
+    from ltocompat.targets.versions.requirement import unwarned
 
     with unwarned():
         return Marker(marker)

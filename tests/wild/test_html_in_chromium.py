@@ -13,7 +13,7 @@ from verdict_values import H100, L4, PROD, finding, result
 
 from ltocompat.model.verdict import Verdict
 from ltocompat.report import Options, writer
-from ltocompat.report.findings import FindingRecord
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.verbs.check import REPORT
 
 pytestmark = [

@@ -9,25 +9,22 @@ from __future__ import annotations
 import functools
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import attrgetter
 from typing import Any
-
-from msgspec import Struct
 
 from ltocompat.commands.read import read_known_file
 from ltocompat.commands.survey.default_targets import default_targets
 from ltocompat.commands.survey.distribution import Measures
+from ltocompat.commands.survey.image_groups import ImageGroups
 from ltocompat.commands.survey.rows import RowMaker, about_gpus
 from ltocompat.commands.survey.tables import (
     FindingRow,
-    ImageRow,
     NeedRow,
     Surveyed,
     VerdictRow,
     WeightRow,
 )
-from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.image import CudaLibrary, HostBinary, Image, ImageKind, Module, Skipped
+from ltocompat.model.distribution import Distribution
+from ltocompat.model.image import CudaLibrary, HostBinary, Module, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, KIB, MIB, Limits
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, Required
@@ -38,7 +35,6 @@ from ltocompat.model.weight import Weight
 from ltocompat.targets import parse
 
 _LARGEST_KEPT = 32 * MIB - 64 * KIB  # the block that counts has a header, and ends with a page
-_MOST_GROUPS = 20_000  # only a hostile file has so many
 
 
 def read_package(
@@ -77,20 +73,9 @@ def read_package(
     failed = not required.modules and any(place.place == whole for place in skipped)
     goals = targets or _parsed(default_targets(package.platforms if package is not None else ()))
     results = [] if failed else [r for r in reading.check(goals) if not r.without_device_code]
-    metadata: dict[str, Any] = {}
-    if package is not None:
-        metadata = {
-            "project": package.name or make.distribution.project,
-            "version": package.version or make.distribution.version,
-            "tags": package.tags,
-            "platforms": package.platforms,
-            "requires_dist": package.requires,
-            "extras": package.extras,
-            "declared": about_gpus(package.classifiers),
-        }
     row = make.distribution_row(
         measures(),
-        **metadata,
+        **_metadata(package, make),
         status="failed" if failed else "read" if groups.found or skipped else "no device code",
         size=reading.size,
         **groups.columns(),
@@ -111,6 +96,21 @@ def read_package(
     )
 
 
+def _metadata(package: Distribution | None, make: RowMaker) -> dict[str, Any]:
+    """The columns that a package's metadata fill."""
+    if package is None:
+        return {}
+    return {
+        "project": package.name or make.distribution.project,
+        "version": package.version or make.distribution.version,
+        "tags": package.tags,
+        "platforms": package.platforms,
+        "requires_dist": package.requires,
+        "extras": package.extras,
+        "declared": about_gpus(package.classifiers),
+    }
+
+
 @functools.cache
 def _keep_memory() -> None:
     """Have memory of unpacked images used again, which else goes back to the system with each.
@@ -125,92 +125,6 @@ def _keep_memory() -> None:
 def _parsed(spellings: tuple[str, ...]) -> tuple[Target, ...]:
     """Default targets, which are the same for all packages of a system."""
     return tuple(parse(list(spellings)))
-
-
-class ImageGroup(Struct):
-    """Equal images of one file; a package has up to millions of images of dozens of kinds.
-
-    Attributes:
-        file: the innermost file.
-        first: the first of these images.
-        registered: ``registered`` of their modules.
-        images: number of images.
-        stored: bytes of the images in the file.
-        size: decoded bytes, as far as known.
-    """
-
-    file: Location
-    first: Image
-    registered: bool | None
-    images: int = 0
-    stored: int = 0
-    size: int = 0
-
-    def row(self, make: RowMaker) -> ImageRow:
-        """Return the row of these images."""
-        releases = next((maker.releases for maker in self.first.made_by if maker.releases), ())
-        return make.make(
-            ImageRow,
-            self.first,
-            file=str(self.file),
-            example=str(self.first.place),
-            registered=self.registered,
-            releases=tuple(map(str, releases)),
-            images=self.images,
-            stored=self.stored,
-            size=self.size,
-        )
-
-
-_TRAITS = attrgetter(
-    *("kind", "arch", "made_by", "needs.ptx_isa"),
-    *("compression", "scrambled", "relocatable", "debug"),
-)
-
-
-class ImageGroups:
-    """A counter of the images of modules.
-
-    Attributes:
-        found: the groups by the properties that their images share, in the order of reading.
-    """
-
-    def __init__(self) -> None:
-        self.found: dict[object, ImageGroup] = {}
-
-    def take(self, module: Module) -> None:
-        """Count the images of a module.
-
-        Raises:
-            LimitExceeded: there are more kinds than in any real package.
-        """
-        file = Location(module.place.path, module.place.members)
-        for image in module.images:
-            key = (file, module.registered, *_TRAITS(image))
-            group = self.found.setdefault(key, ImageGroup(file, image, module.registered))
-            if len(self.found) > _MOST_GROUPS:
-                reason = f"it has over {_MOST_GROUPS} kinds of images, more than any real package"
-                raise LimitExceeded("kinds-of-images", reason)
-            group.images += 1
-            group.stored += image.stored_size or 0
-            group.size += image.size or 0
-
-    def columns(self) -> dict[str, object]:
-        """Return the distribution's columns about its images."""
-        groups = self.found.values()
-        return {
-            "files": len({group.file for group in groups}),
-            "images": sum(group.images for group in groups),
-            "sass": _archs(groups, ImageKind.SASS),
-            "ptx": _archs(groups, ImageKind.PTX),
-            "ltoir": _archs(groups, ImageKind.LTOIR),
-        }
-
-
-def _archs(groups: Iterable[ImageGroup], kind: ImageKind) -> tuple[str, ...]:
-    images = (group.first for group in groups)
-    archs = {image.arch for image in images if image.kind is kind and image.arch is not None}
-    return tuple(map(str, sorted(archs)))
 
 
 def _verdict(make: RowMaker, result: Result) -> VerdictRow:

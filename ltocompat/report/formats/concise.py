@@ -7,7 +7,8 @@ from collections import Counter
 from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.findings import LEVELS, SortedRecords, headline_of
+from ltocompat.report.grouped_findings import LEVELS, headline_of
+from ltocompat.report.sorted_records import SortedRecords
 from ltocompat.report.text import safe_text
 
 

@@ -20,21 +20,14 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
 from ltocompat.model.verdict import Level
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, Report, Writable
+from ltocompat.report import Failure, FindingReport, Options, Report, Writable
 from ltocompat.report.cells import CellNames
 from ltocompat.report.document import Block, Code, Heading, Paragraph, first_lines
-from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import (
-    LEVELS,
-    FindingRecord,
-    GroupedFinding,
-    SortedRecords,
-    grouped_findings,
-    sort_records,
-    title_of,
-)
 from ltocompat.report.formats import markdown
+from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, grouped_findings
+from ltocompat.report.sorted_records import FindingRecord, SortedRecords, sort_records
 from ltocompat.report.text import escape, truncate
+from ltocompat.rules.prose import title_of
 
 # The environment variable that names the file of the summary.
 SUMMARY = "GITHUB_STEP_SUMMARY"

@@ -11,8 +11,8 @@ import os
 
 from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.findings import SortedRecords
 from ltocompat.report.formats.jsonstream import Array, encode
+from ltocompat.report.sorted_records import SortedRecords
 from ltocompat.report.text import escape, safe_text, sentence
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}

@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Writable
 from ltocompat.report.cells import cell_of
-from ltocompat.report.findings import SortedRecords
+from ltocompat.report.sorted_records import SortedRecords
 from ltocompat.report.text import safe_text, sentence
 
 

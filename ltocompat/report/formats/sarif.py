@@ -24,8 +24,9 @@ from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
 from ltocompat.report import Failure, Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
-from ltocompat.report.findings import GroupedFinding, SortedRecords
 from ltocompat.report.formats.jsonstream import Array, encode
+from ltocompat.report.grouped_findings import GroupedFinding
+from ltocompat.report.sorted_records import SortedRecords
 from ltocompat.report.text import escape, safe_text, sentence
 from ltocompat.rules.prose import rules
 

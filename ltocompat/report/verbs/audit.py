@@ -21,16 +21,11 @@ from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options
+from ltocompat.report import Failure, FindingReport, Options
+from ltocompat.report.diagnostics import long_root, short_place
 from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
-from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import (
-    FindingRecord,
-    GroupedFinding,
-    grouped_findings,
-    long_root,
-    short_place,
-)
+from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.text import truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked

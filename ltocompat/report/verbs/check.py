@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -14,24 +15,20 @@ from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Level, Loss, Result, Verdict, worst
 from ltocompat.model.words import count, truncate_list
-from ltocompat.report import Failure, Options
-from ltocompat.report.cells import (
-    Cell,
+from ltocompat.report import Failure, FindingReport, Options
+from ltocompat.report.cell_rows import (
     CellColumn,
-    CellNames,
     EvaluatedArtifact,
     by_package,
-    cell_of,
     columns_of,
     counts,
     deciding_variant,
-    labels,
     rows_as_they_come,
     rows_by_package,
-    sources_are_plain,
-    target_facts,
     verdict_word,
 )
+from ltocompat.report.cells import Cell, CellNames, cell_of, labels, sources_are_plain, target_facts
+from ltocompat.report.diagnostics import FindingTally
 from ltocompat.report.document import (
     Block,
     Code,
@@ -48,10 +45,12 @@ from ltocompat.report.document import (
     style_of,
     table_of,
 )
-from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
+from ltocompat.report.grouped_findings import grouped_findings
 from ltocompat.report.text import LONG_ROOT, common_folder, truncate
 from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT
+
+if TYPE_CHECKING:
+    from ltocompat.report.sorted_records import FindingRecord
 
 
 def blocks(
@@ -323,9 +322,12 @@ def _shared(cell: Cell, result: Result) -> tuple[object, ...]:
 
 
 _ROW_COLUMNS = (
-    *map(Column, ("target", "nodes")),
+    Column("target"),
+    Column("nodes"),
     Column("GPU", width=10),
-    *map(Column, ("route", "verdict", "modules for it")),
+    Column("route"),
+    Column("verdict"),
+    Column("modules for it"),
     Column("picked", width=8),
     Column("variant", width=8),
     Column("not checked"),

@@ -12,8 +12,9 @@ from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import Coverage, Finding, Level, Result, Verdict
 from ltocompat.model.words import count, function_name, truncate_list
-from ltocompat.report import Failure, Options, answers
+from ltocompat.report import Failure, FindingReport, Options, answers
 from ltocompat.report.cells import CellNames
+from ltocompat.report.diagnostics import FindingTally
 from ltocompat.report.document import (
     Block,
     Code,
@@ -24,8 +25,8 @@ from ltocompat.report.document import (
     Table,
     left_out,
 )
-from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
+from ltocompat.report.grouped_findings import grouped_findings
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.text import LONGEST_NAME, binary_size, fold_archs, truncate
 
 _MOST_ROWS = 200

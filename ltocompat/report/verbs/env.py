@@ -23,8 +23,9 @@ from ltocompat.model.projection import project
 from ltocompat.model.verdict import LEVELS, Level, Verdict
 from ltocompat.model.version import FACTS_VARIABLE
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, answers
+from ltocompat.report import Failure, FindingReport, Options, answers
 from ltocompat.report.cells import CellNames
+from ltocompat.report.diagnostics import FindingTally
 from ltocompat.report.document import (
     Block,
     Column,
@@ -35,8 +36,8 @@ from ltocompat.report.document import (
     style_of,
     table_of,
 )
-from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import FindingRecord, FindingTally, grouped_findings
+from ltocompat.report.grouped_findings import grouped_findings
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.text import clip
 from ltocompat.rules.rule import Problem
 

@@ -17,7 +17,7 @@ from ltocompat.model.row import text_or_none
 from ltocompat.model.target import ANY_TARGET, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
-from ltocompat.report import Failure, Options, answers
+from ltocompat.report import Failure, FindingReport, Options, answers
 from ltocompat.report.document import (
     Block,
     Code,
@@ -29,8 +29,7 @@ from ltocompat.report.document import (
     Row,
     first_lines,
 )
-from ltocompat.report.finding_report import FindingReport
-from ltocompat.report.findings import FindingRecord
+from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.text import binary_size, truncate
 from ltocompat.rules.builtin_rules import OPTIONS_DIFFER, TRIAL_REFUSED
 from ltocompat.rules.engine.findings import finding_by_engine

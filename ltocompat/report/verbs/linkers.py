@@ -13,7 +13,8 @@ from ltocompat.report.text import binary_size
 from ltocompat.targets.linkers import Linker
 
 _COLUMNS = (
-    *map(Column, ("linker", "version")),
+    Column("linker"),
+    Column("version"),
     Column("known by", optional=True),
     Column("found via", width=12),
     Column("for"),

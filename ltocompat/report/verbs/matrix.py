@@ -14,8 +14,9 @@ from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict
-from ltocompat.report import Failure, ListReport, Options
-from ltocompat.report.cells import GAP, labels
+from ltocompat.report import Failure, FindingReport, ListReport, Options
+from ltocompat.report.cell_rows import GAP
+from ltocompat.report.cells import labels
 from ltocompat.report.document import (
     MEANINGS,
     Block,
@@ -27,7 +28,6 @@ from ltocompat.report.document import (
     Table,
     style_of,
 )
-from ltocompat.report.finding_report import FindingReport
 from ltocompat.report.matrix_cells import row_runs, runs, subject
 from ltocompat.report.streams import PIPED
 from ltocompat.report.text import LONG_ROOT, common_folder, span, truncate

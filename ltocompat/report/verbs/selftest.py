@@ -11,7 +11,9 @@ from ltocompat.report import Failure, Options, Report, answers
 from ltocompat.report.document import Block, Column, Paragraph, Table
 
 _COLUMNS = (
-    *map(Column, ("step", "mode", "target")),
+    Column("step"),
+    Column("mode"),
+    Column("target"),
     Column("GPU", right=True),
     Column("result"),
     Column("time", right=True, optional=True),

@@ -13,10 +13,12 @@ from ltocompat.model.words import count
 from ltocompat.report import Writable
 from ltocompat.report.cells import CellNames, cell_of
 from ltocompat.report.document import MEANINGS
-from ltocompat.report.findings import LEVELS, SortedRecords, finding_key, grouped_findings, prose_of
 from ltocompat.report.formats.html.coverage import pictures
 from ltocompat.report.formats.html.page import Section, rendered
 from ltocompat.report.formats.html.verdicts import described_target, matrix
+from ltocompat.report.grouped_findings import LEVELS, finding_key, grouped_findings
+from ltocompat.report.sorted_records import SortedRecords
+from ltocompat.rules.prose import prose_of
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.verdict import Result
-from ltocompat.report.findings import SortedRecords
+from ltocompat.report.sorted_records import SortedRecords
 
 _STEPS = 10
 

@@ -13,8 +13,10 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.model.words import count, truncate_list
-from ltocompat.report.cells import Cell, CellNames, EvaluatedArtifact, cell_of, target_facts
-from ltocompat.report.findings import SortedRecords, finding_key
+from ltocompat.report.cell_rows import EvaluatedArtifact
+from ltocompat.report.cells import Cell, CellNames, cell_of, target_facts
+from ltocompat.report.grouped_findings import finding_key
+from ltocompat.report.sorted_records import SortedRecords
 from ltocompat.report.text import common_folder
 
 
