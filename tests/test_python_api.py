@@ -69,6 +69,8 @@ def test_bytes_have_the_same_names_in_every_answer() -> None:
 def test_help_shows_no_value_that_nobody_has_set() -> None:
     assert "limits=Limits()," in str(inspect.signature(ltocompat.check))
     assert repr(ltocompat.Limits(depth=3)) == "Limits(depth=3)"
+    (links, *_) = ltocompat.matrix(FATBIN)
+    assert len(repr(links)) < 200
 
 
 def test_an_audit_is_not_written_as_the_requirements_that_it_begins_with() -> None:

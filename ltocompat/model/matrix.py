@@ -29,3 +29,7 @@ class Matrix(Struct, frozen=True):
     columns: tuple[str, ...]
     tried: bool
     cells: tuple[tuple[Result, ...], ...]
+
+    def __repr__(self) -> str:
+        size = f"{len(self.rows)} rows, {len(self.columns)} columns"
+        return f"Matrix({self.path!r}, {self.what!r}, {size})"

@@ -158,8 +158,7 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         if is_packed(summary.path):
             named = policy.names_gpus and not {"targets", "require-archs"} & {*policy.options}
             keep = f" --config {shlex.quote(policy.source)}" if policy.source and named else ""
-            remedy = "remove code that no GPU uses, if that is enough: ltocompat slim "
-            remedy += f"{path} --max-bytes {most}{keep} -o smaller/"
+            remedy = f"shrink the file: ltocompat slim {path} --max-bytes {most}{keep} -o smaller/"
         yield _too_large(policy, "max-bytes", size, most, remedy)
     if inside is not None and (member := _largest_member(summary.path)) and member.size > inside:
         found = _too_large(policy, "max-member-bytes", member.size, inside, weigh)

@@ -17,7 +17,6 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import (
-    MOST_KERNELS,
     WHOLE_ARTIFACT,
     Finding,
     Level,
@@ -37,6 +36,7 @@ from ltocompat.rules.builtin_rules import (
     TARGET_LEAVES_OPEN,
 )
 from ltocompat.rules.catalogue import found_about, rules_about
+from ltocompat.rules.constraints import FIRST_NVJITLINK
 from ltocompat.rules.engine.coverage import KernelCoverage, findings_of_coverage
 from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.findings import finding_by_engine
@@ -162,8 +162,10 @@ def _error(groups: Iterable[ModuleGroup]) -> str:
 def _told_for(finding: Finding, gpu: Gpu) -> Finding:
     """The finding with the architecture in its remedy, whose options can then be pasted."""
     row, remedy = sm(gpu.arch.number), finding.remedy
-    if row is not None and row.last_toolkit is not None:
-        remedy = remedy.replace("XY)", f"XY, with CUDA {row.first_toolkit} to {row.last_toolkit})")
+    if row is not None and (last := row.last_toolkit) is not None:
+        first = max(row.first_toolkit, FIRST_NVJITLINK) if "lto_XY" in remedy else row.first_toolkit
+        toolkits = f", with CUDA {first} to {last}" if first <= last else ""
+        remedy = remedy.replace("XY)", f"XY{toolkits})")
     return replace(finding, remedy=remedy.replace("XY", str(gpu.arch.number)))
 
 
@@ -180,7 +182,7 @@ def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]
             f"it has only {truncate_list(images, 4)}",
             example=groups[0].example,
             places=tuple(chain.from_iterable(group.places for group in groups)),
-            kernels=tuple(sorted(library.kernels))[:MOST_KERNELS],
+            kernels=tuple(sorted(library.kernels)),
             subject=file,
         )
         yield _told_for(found, gpu)

@@ -26,7 +26,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import KERNEL_KINDS, ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.target import Gpu
-from ltocompat.model.verdict import MOST_KERNELS, Finding, Level, Verdict
+from ltocompat.model.verdict import Finding, Level, Verdict
 from ltocompat.model.words import function_name, truncate_list
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import SPARSE_COVERAGE
@@ -273,7 +273,7 @@ def findings_of_coverage(
             level=Level.WARNING,
             headline=f"{len(found.lost):,} of {found.every:,} kernels have no code for {gpu.arch}",
             places=tuple(place for group in found.missing for place in group.places),
-            kernels=found.lost[:MOST_KERNELS],
+            kernels=found.lost,
         )
 
 
