@@ -248,7 +248,7 @@ def _each(
     if found and not pieces:
         raise UnreadableInput("no image in these paths could be read")
     if not pieces:
-        raise UsageError("there is no image to try; list the images with: ltocompat inspect")
+        raise UsageError("there is no image to try; name LTO-IR, PTX, a fatbin, object or archive")
     total = sum(len(piece.trial.data) for piece in pieces) * len(linkers)
     done = 0
     complete = not options.add_only

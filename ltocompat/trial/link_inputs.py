@@ -214,7 +214,7 @@ def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skip
 def no_code_at(place: Location) -> UsageError:
     """Return the error about a place without anything to link."""
     return UsageError(
-        f"there is no device code at {place}; list the images with: ltocompat inspect"
+        f"there is no device code at {place}; name LTO-IR, PTX, a fatbin, object or archive"
     )
 
 
