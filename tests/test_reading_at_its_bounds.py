@@ -626,7 +626,7 @@ def test_every_module_is_counted_once_and_has_its_place() -> None:
         for record in records:
             builder.take(record)
         found = builder.summary("x", apart=summarised)
-        groups = (*found.groups, *found.test_groups, *found.device_runtime, *found.driver_code)
+        groups = (*found.groups, *found.test_groups, *found.device_libraries, *found.driver_code)
         assert sorted(str(place) for group in groups for place in group.places) == modules
         assert sum(group.count for group in groups) == len(modules)
     for path in SAMPLES:
@@ -634,7 +634,7 @@ def test_every_module_is_counted_once_and_has_its_place() -> None:
         alone = list(records_of_view(ByteView.of(path.read_bytes()), Location("x"), ScanSettings()))
         for record in alone:
             builder.take(record)
-        groups = (*(found := builder.summary("x")).groups, *found.device_runtime)
+        groups = (*(found := builder.summary("x")).groups, *found.device_libraries)
         count = sum(isinstance(record, ltocompat.Module) for record in alone)
         assert sum(group.count for group in groups) == count
 
@@ -650,7 +650,7 @@ def test_the_device_runtime_is_an_object_of_its_library_alone() -> None:
     for record in _records(data):
         builder.take(record)
     found = builder.summary("x")
-    (group,) = found.device_runtime
+    (group,) = found.device_libraries
     assert [place.members for place in group.places] == [("lib/libcudadevrt.a", runtime[0])]
     assert sum(each.count for each in found.groups) == 3
 

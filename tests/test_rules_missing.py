@@ -182,6 +182,21 @@ def test_the_device_runtime_that_a_package_hands_out_decides_nothing_of_it(tmp_p
 
 @strikes("IMG-07")
 @spares("IMG-07")
+@pytest.mark.parametrize("name", ["nvidia/nccl/lib/libnccl_device.ltoir", "x/libmine.ltoir"])
+def test_device_functions_of_nccl_decide_nothing_of_its_package(tmp_path: Path, name: str) -> None:
+    """NCCL's wheels have LTO-IR for new GPUs, beside code that also serves an A100."""
+    lto_100 = (FOLDER / "ltoir" / "nvrtc-13.0-lto_100.ltoir").read_bytes()
+    path = wheel(tmp_path, {name: lto_100})
+    target = ["driver=580.65.06,nvjitlink=13.0,gpu=a100"]
+    (result, *_) = ltocompat.check(path, target)
+    assert result.without_device_code is ("nccl_device" in name)
+    assert ("IMG-07" in {finding.rule for finding in result.findings}) is ("nccl_device" in name)
+    (named, *_) = ltocompat.check(f"{path}::{name}", target)
+    assert named.verdict is Verdict.FAIL
+
+
+@strikes("IMG-07")
+@spares("IMG-07")
 @pytest.mark.parametrize(
     ("soname", "of_driver"),
     [

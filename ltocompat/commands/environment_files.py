@@ -75,7 +75,7 @@ def files_of(installation: Installation | None) -> tuple[tuple[str, ...], Note]:
     files = list(binary_files(installation))
     kept = tuple(file for file in files if not decides_nothing(file, installation))
     others = count(len(files) - len(kept), "file")
-    kinds = "device code of tests and NVIDIA's device runtime"
+    kinds = "device code of tests, or NVIDIA's device libraries by themselves"
     left_out = f"; {others} left out: nobody runs {kinds}" if len(kept) < len(files) else ""
     return kept, Note(f"reading the packages of {installation}{left_out}")
 

@@ -145,8 +145,9 @@ def is_provided(name: str) -> bool:
 # Names of the folders that Python's packages are installed to.
 SITES = ("site-packages", "dist-packages")
 _TESTS = frozenset({"test", "tests"})
-# NVIDIA's, for links that others make: on Linux and Windows (CUDA 12.0 to 13.5).
-_DEVICE_RUNTIME = frozenset({"libcudadevrt.a", "cudadevrt.lib"})
+# NVIDIA's, for links that others make: the runtime on Linux and Windows (CUDA 12.0 to 13.5), and
+# NCCL's device functions (nvidia-nccl-cu12 2.32.3). libnccl.so.2 itself does not name that file.
+_DEVICE_LIBRARIES = frozenset({"libcudadevrt.a", "cudadevrt.lib", "libnccl_device.ltoir"})
 
 
 def among_tests(folders: Iterable[str]) -> bool:
@@ -168,6 +169,6 @@ def is_of_driver(soname: str) -> bool:
     return _OF_DRIVER.fullmatch(soname) is not None
 
 
-def is_device_runtime(name: str) -> bool:
-    """Return whether this is the name of NVIDIA's archive of device runtime functions."""
-    return name.lower() in _DEVICE_RUNTIME
+def is_device_library(name: str) -> bool:
+    """Return whether NVIDIA gives this name to a file that is only for device links by others."""
+    return name.lower() in _DEVICE_LIBRARIES

@@ -115,7 +115,7 @@ class ArtifactSummary(Struct):
         single_link: True if all linkable inputs go into one link.
         link_trials: the answers of linkers to that link.
         test_groups: bare images of a package's own tests, which don't affect its verdicts.
-        device_runtime: objects of NVIDIA's libcudadevrt in a package, for links by other projects.
+        device_libraries: NVIDIA's libcudadevrt and the like in a package, for links by others.
         driver_code: modules in libraries of a driver, which loads them itself.
         variants: the variants; the artifact's own code opens one of them.
         has_sources: True if CUDA sources lie next to the bare images. Programs may compile the
@@ -143,7 +143,7 @@ class ArtifactSummary(Struct):
     single_link: bool = False
     link_trials: Trials = field(default_factory=dict)
     test_groups: list[ModuleGroup] = field(default_factory=list)
-    device_runtime: list[ModuleGroup] = field(default_factory=list)
+    device_libraries: list[ModuleGroup] = field(default_factory=list)
     driver_code: list[ModuleGroup] = field(default_factory=list)
     variants: tuple[Variant, ...] = ()
     has_sources: bool = False

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.facts import among_tests, is_device_runtime, is_of_driver
+from ltocompat.facts import among_tests, is_device_library, is_of_driver
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, Variant, variant_of
 from ltocompat.model.cuda_tag import tagged_path
 from ltocompat.model.generic import grouped
@@ -22,7 +22,8 @@ from ltocompat.model.trial_answer import Trials
 _Groups = dict[tuple[object, ...], ModuleGroup]
 _MOST_SKIPPED = 20
 _MOST_HOSTS = 10_000
-_OF_DEVICE_RUNTIME = "cuda_device_runtime."  # how the name of its object starts
+# How the names of libcudadevrt's object and of NCCL's bare LTO-IR start.
+_IN_DEVICE_LIBRARY = ("cuda_device_runtime.", "libnccl_device.")
 _MOST_PLACES = 1 << 16  # of a group; the largest libraries have a few thousand modules
 
 
@@ -41,7 +42,7 @@ class SummaryBuilder(Struct, kw_only=True):
     skipped: list[Skipped] = []
     _groups: _Groups = {}
     _of_tests: _Groups = {}
-    _device_runtime: _Groups = {}
+    _device_libraries: _Groups = {}
     _of_driver: _Groups = {}
     _inner: _Groups = {}
     _inside: tuple[str, ...] = ()
@@ -80,9 +81,9 @@ class SummaryBuilder(Struct, kw_only=True):
         """
         self._flush()
         apart = self.apart if apart is None else apart
-        groups, of_tests, device_runtime, of_driver = (
+        groups, of_tests, device_libraries, of_driver = (
             _grouped(found) if self.apart and not apart else list(found.values())
-            for found in (self._groups, self._of_tests, self._device_runtime, self._of_driver)
+            for found in (self._groups, self._of_tests, self._device_libraries, self._of_driver)
         )
         variants: tuple[Variant, ...] = ()
         if self._hosts:  # a fatbin has none
@@ -101,7 +102,7 @@ class SummaryBuilder(Struct, kw_only=True):
             self._hosts,
             apart,
             test_groups=of_tests,
-            device_runtime=device_runtime,
+            device_libraries=device_libraries,
             driver_code=of_driver,
             variants=variants,
             searched=tuple(folder for layer in self._layers for folder in layer.searched),
@@ -131,7 +132,7 @@ class SummaryBuilder(Struct, kw_only=True):
         # Of other libraries and programs, the machine and the search path count.
         needs = host.undefined_registrations or host.nvjitlink_imports or host.libraries
         linked = host.linked and len(self._hosts) < _MOST_HOSTS
-        if (needs or linked) and not self._of_device_runtime(host.place.members):
+        if (needs or linked) and not self._of_device_library(host.place.members):
             self._hosts.append(host)
         self._flush()
 
@@ -139,16 +140,16 @@ class SummaryBuilder(Struct, kw_only=True):
         apart = self._inside if self.apart else _of_variant(self._inside)
         for group in self._inner.values():
             groups = self._of_tests if _of_tests(group) else self._groups
-            if self._of_device_runtime(group.example.members):
-                groups = self._device_runtime
+            if self._of_device_library(group.example.members):
+                groups = self._device_libraries
             _count(groups, group, apart)
         self._inner = {}
 
-    def _of_device_runtime(self, members: tuple[str, ...]) -> bool:
-        """Return whether this is NVIDIA's libcudadevrt inside of what was named."""
-        archives = members[len(self.members) : -1]
-        inside = any(is_device_runtime(name.rpartition("/")[2]) for name in archives)
-        return inside and members[-1].rpartition("/")[2].startswith(_OF_DEVICE_RUNTIME)
+    def _of_device_library(self, members: tuple[str, ...]) -> bool:
+        """Return whether this is a device library of NVIDIA inside of what was named."""
+        inner = members[len(self.members) :]
+        inside = any(is_device_library(name.rpartition("/")[2]) for name in inner)
+        return inside and members[-1].rpartition("/")[2].startswith(_IN_DEVICE_LIBRARY)
 
 
 def _origins(layers: Sequence[ImageLayer]) -> dict[str, Origin]:

@@ -93,13 +93,13 @@ def _of_bitcode(files: Sequence[str]) -> Iterator[Problem]:
 
 @rule("IMG-07")
 def code_of_nvidias_own(summary: ArtifactSummary) -> Iterator[Problem]:
-    """NVIDIA's device runtime and code that a driver loads itself don't affect verdicts."""
+    """NVIDIA's device libraries and code that a driver loads itself don't affect verdicts."""
     kinds = (
-        ("NVIDIA's device runtime", "it is only for device links of other code", "device runtime"),
+        ("NVIDIA's device library", "it is only for device links of other code", "device library"),
         ("a driver's own code", "only the driver loads it", "code of a driver"),
     )
     own = "" if summary.groups else "; there is no other device code"
-    found = summary.device_runtime, summary.driver_code
+    found = summary.device_libraries, summary.driver_code
     for groups, (what, use, subject) in zip(found, kinds, strict=True):
         if groups:
             yield Problem(

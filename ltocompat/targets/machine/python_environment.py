@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ltocompat.facts import SITES, among_tests, is_device_runtime
+from ltocompat.facts import SITES, among_tests, is_device_library
 from ltocompat.files.archives.folder import CONDA_META, sites_of
 from ltocompat.model.errors import UsageError
 
@@ -122,10 +122,10 @@ _LOOSE = (".fatbin", ".cubin", ".ptx", ".ltoir")
 def decides_nothing(path: str, installation: Installation) -> bool:
     """Return whether nobody runs a file of an environment.
 
-    This applies to bare images of a package's own tests, and to NVIDIA's device runtime, which is
-    for links by others.
+    This applies to bare images of a package's own tests, and to NVIDIA's device libraries, which
+    are for links by others.
     """
-    if is_device_runtime(os.path.basename(path)):
+    if is_device_library(os.path.basename(path)):
         return True
     inside = (path.removeprefix(folder + os.sep) for folder in installation.folders)
     return path.endswith(_LOOSE) and among_tests(min(inside, key=len).split(os.sep)[:-1])
