@@ -109,6 +109,23 @@ def test_a_fleet_without_drivers_asks_for_them(
     assert "driver can be 449 to a later 615 (slurm.txt names none: give driver=)" in text
 
 
+def test_what_a_site_calls_its_gpus_is_quoted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A profile of MIG names no GPU, and several GPUs are called RTX 6000."""
+    path = tmp_path / "slurm.txt"
+    kinds = {"gpu1": "gpu:1g.10gb:14(S:0-1)", "gpu2": "gpu:v100:2,gpu:rtx_6000:2", "gpu3": "gpu:4"}
+    nodes = {"gpu0": "gpu:a100:4"} | kinds
+    path.write_text("".join(f"NodeName={name}\n  Gres={kind}\n" for name, kind in nodes.items()))
+    assert run(["check", LIBRARY, "--deploy-target", f"slurm={path},driver=R580"]) == 3
+    text = capsys.readouterr().out
+    assert "gpu1: '1g.10gb' is not a known GPU" in text
+    assert "gpu2: 'rtx 6000' can be one of several GPUs" in text
+    assert "gpu3: no GPU is named" in text
+    assert run(["check", LIBRARY, "--deploy-target", f"{path},driver=R580"]) == 2
+    assert "a file with its key: nodes=FILE" in capsys.readouterr().err
+
+
 def test_no_file_is_ok_on_a_node_that_tells_nothing(tmp_path: Path) -> None:
     """Not even one that is linked for its own newest GPU, or only has host code to judge."""
     path = tmp_path / "nodes.json"

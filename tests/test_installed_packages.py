@@ -201,6 +201,10 @@ def test_the_first_line_says_what_an_environment_runs_on(
     assert report.splitlines()[0] == (
         "runs on A; on B, beta fails: it needs driver 580.65.06; on C, alpha, beta fail"
     )
+    assert run(["check", str(tmp_path), *targets[2:4]]) == 1
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == "does not run on the target; beta fails: it needs driver 580.65.06"
+    assert second.startswith("target driver=550.54.14,gpu=a100")
 
 
 @needs_gcc

@@ -20,8 +20,9 @@ def with_losses(records: Iterable[R]) -> Iterator[R | Loss]:
             unsound.setdefault((record.counted, record.target), []).append(record)
         yield record
     for (verdict, target), lost in sorted(unsound.items(), key=lambda cell: -cell[0][0]):
-        names = dict.fromkeys(each.distribution.partition(" ")[0] or each.path for each in lost)
-        if names:
+        found = dict.fromkeys(each.distribution.partition(" ")[0] or each.path for each in lost)
+        # Packages that a reader installed by name stand before NVIDIA's, which these require.
+        if names := sorted(found, key=lambda name: name.startswith("nvidia-")):
             yield Loss(target, verdict, tuple(names), _asked(lost))
 
 

@@ -109,7 +109,8 @@ def _without_key(piece: str, text: str) -> tuple[str, str]:
         if piece == text:
             raise UsageError(f"{text!r} is not a deploy target; write {EXAMPLE}")
         raise UsageError(
-            f"{piece!r} in {text!r} has no key; write {EXAMPLE}, gpu=A+B, lock=FILE or smi=FILE"
+            f"{piece!r} in {text!r} has no key; write {EXAMPLE}, gpu=A+B, or a file with its key: "
+            "nodes=FILE, smi=FILE or lock=FILE"
         )
     return key, piece
 

@@ -203,17 +203,20 @@ _MOST_LOST = 4  # packages that one target loses, in the first line
 
 def _environment(answer: _Answer) -> Block:
     """Sum up the packages: ``runs on C; on A, cupy-cuda12x fails: it needs driver 580.65.06``."""
-    alike = grouped(
-        ((loss.packages, loss.verdict, loss.asked), answer.names[loss.target.name])
-        for loss in answer.losses
-    )
+    called, every = answer.names, "the targets"
+    if len(answer.targets) == 1:  # its letter stands nowhere below
+        (name,) = (target.name for target in answer.targets)
+        every = name if called[name] == name else "the target"
+        called = called | {name: every}
+    losses = [loss for loss in answer.losses if not loss.target.untold]
+    alike = grouped(((x.packages, x.verdict, x.asked), called[x.target.name]) for x in losses)
     lossy = {loss.target for loss in answer.losses}
     failing = {loss.target for loss in answer.losses if loss.verdict is Verdict.FAIL}
-    sound = [answer.names[target.name] for target in answer.targets if target not in lossy]
+    sound = [called[target.name] for target in answer.targets if target not in lossy]
     runs = f"runs on {', '.join(sound)}"
     if not sound or ANY_TARGET in lossy:
-        everywhere = ANY_TARGET in failing or failing.issuperset(answer.targets)
-        runs = "runs on none of the targets" if everywhere else "may not run on the targets"
+        fails = ANY_TARGET in failing or failing.issuperset(answer.targets)
+        runs = f"{'does' if fails else 'may'} not run on {every}"
     parts = [runs] if answer.targets else []
     for (packages, verdict, asked), names in alike.items():
         fail, need = ("fails", "it needs") if len(packages) == 1 else ("fail", "they need")
@@ -221,7 +224,8 @@ def _environment(answer: _Answer) -> Block:
         lost = truncate_list(list(map(truncate, packages)), _MOST_LOST)
         needed = f": {need} {', '.join(asked)}" if asked else ""
         where = ANY_TARGET.name if ANY_TARGET.name in names else ", ".join(names)
-        parts += [f"on {where}, {lost} {fail}{needed}"]
+        parts += [f"{'' if where == every else f'on {where}, '}{lost} {fail}{needed}"]
+    parts += [f"on {called[t.name]}, {t.untold}" for t in answer.targets if t.untold]
     return Paragraph(("; ".join(parts),))
 
 

@@ -128,7 +128,7 @@ class ArtifactJudge:
             Verdict.UNKNOWN,
             f"{truncate_list(target.nodes, 4)}: {target.untold}",
             subject=WHOLE_ARTIFACT,
-            remedy="give these nodes a separate --deploy-target, with gpu= or driver=",
+            remedy="check them with a separate --deploy-target, such as gpu=t4,driver=R550",
             asked=target.nodes,
         )
         (found,) = self._on_gpus(target, None, Route.LOAD, (None,))

@@ -85,7 +85,8 @@ def gpu_spelling(name: str, capability: str) -> str:
             )
         numbers = {told}
     if len(numbers) != 1:
-        reason = "is cut off" if cut else "is not a known GPU"
+        unknown = "can be one of several GPUs" if models else "is not a known GPU"
+        reason = "is cut off" if cut else unknown
         raise UsageError(f"{name[:_SHOWN]!r} {reason}; add gpu=, for example gpu=sm_90")
     (number,) = numbers
     names = {model.name.lower() for model in models if model.number == number}

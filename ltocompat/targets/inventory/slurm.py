@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from ltocompat.targets.inventory.node import Node
 
 _GRES = re.compile(r"(?<!\w)Gres=(\S+)")
-_GPU = re.compile(r"gpu(?::(?P<type>[A-Za-z_][^:()]*))?:[0-9]{1,6}[KM]?(?:\([^)]*\))?")
+_GPU = re.compile(r"gpu(?::(?P<type>[^:(),]*))?:[0-9]{1,6}[KM]?(?:\([^)]*\))?")
 # The profile of a MIG, as NVML names it behind the GPU: a100_1g.5gb, nvidia_a100_3g.20gb.
 _PROFILE = re.compile(r" (?:[0-9]c\.)?[0-9]g\.[0-9]{1,4}gb.*")
 
