@@ -22,13 +22,13 @@ _COLUMNS = (
 
 
 def blocks(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator[Block]:
-    """Yield a row per step, then the step at which it stopped."""
+    """Yield the step at which it stopped, then a row per step."""
     steps = [*answers(records)]
     if not steps:
         yield Paragraph(("nothing was tested",))
         return
-    yield Table(_COLUMNS, tuple(_row(step) for step in steps))
     yield Paragraph((_told(steps),))
+    yield Table(_COLUMNS, tuple(_row(step) for step in steps))
 
 
 def _row(step: SelfTestStep) -> tuple[str, ...]:

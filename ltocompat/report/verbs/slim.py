@@ -42,22 +42,19 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
         same = "every file stays" if slimmed.in_place else "the output is a copy"
         none = f"nothing removed from {code}" if slimmed.code.stored else "no device code"
         device = f"{none}, so {same}"
-    zeros = f"; {binary_size(slimmed.code.zeros)} of zeros take no space in a package or on disk"
+    zeros = (
+        f"; {binary_size(slimmed.code.zeros)} became zeros, which a package or disk doesn't store"
+    )
     files = f" in {count(slimmed.files, 'file')}" if slimmed.files else ""
     yield Entry((f"{device}{files}{zeros if slimmed.code.zeros else ''}",))
     if slimmed.removed:
-        rows = (
-            (binary_size(row.size), f"{row.images:,}", _TEXTS[row.reason])
-            for row in slimmed.removed
-        )
+        rows = [(binary_size(x.size), f"{x.images:,}", _TEXTS[x.reason]) for x in slimmed.removed]
         yield Table(_COLUMNS, tuple(rows))
     if slimmed.files:
         verdicts = sum(row.before is not Verdict.NOT_FOR_GPU for row in slimmed.verdicts)
         same = f"compared before and after, by SHA-256: {count(slimmed.images, 'image')}"
         worse = f"{count(verdicts, 'verdict')} on kept GPUs, none of them worse"
-        failing = {row.gpu: 0 for row in slimmed.verdicts if row.gpu and row.after is Verdict.FAIL}
-        fail = f"; {', '.join(failing)}: fail before and after" if failing else ""
-        yield Paragraph((f"{same}; {worse}{fail}",))
+        yield Paragraph((f"{same}; {worse}",))
     if slimmed.code.more_zstd:
         yield Paragraph((_floor(slimmed),))
     if slimmed.lost:
@@ -79,7 +76,9 @@ def _heading(slimmed: Slimmed) -> tuple[str, ...]:
     if slimmed.in_place:
         return path, ", slimmed in place"
     sizes = f"{binary_size(slimmed.size)} -> {binary_size(slimmed.new_size)}"
-    return path, " -> ", Code(Location(slimmed.output)), f": {sizes}"
+    failing = {row.gpu: 0 for row in slimmed.verdicts if row.gpu and row.after is Verdict.FAIL}
+    fails = f"; fails on {', '.join(failing)}, before and after" if failing else ""
+    return path, " -> ", Code(Location(slimmed.output)), f": {sizes}{fails}"
 
 
 def _old_parts(slimmed: Slimmed) -> Iterator[Block]:
