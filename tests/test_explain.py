@@ -1051,7 +1051,7 @@ def test_a_text_that_no_rule_knows_is_missing(
 ) -> None:
     assert run(["explain", text]) == 4
     out, err = capsys.readouterr()
-    assert out.startswith("No rule knows ")
+    assert out.startswith(("No rule knows ", f'"{text}" is not about compatibility: '))
     assert err == ""
     assert run(["explain", text, "--format", "json"]) == 4
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "missing"
@@ -1121,12 +1121,12 @@ def test_the_sentence_quotes_the_line_that_names_the_error(text: str, line: str)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("cuda driver library init failure: 205", "(CUDA_ERROR|cudaError)[A-Za-z_]+ .205."),
+        ("cuda driver library init failure: 205", "(CUDA_ERROR|cudaError)[A-Za-z_]+, 205,"),
         ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "failed, but not why. Usually"),
-        ("cuda capability 12.1", "list all rules"),
+        ("cuda capability 12.1", "paste more of the log"),
         ("RuntimeError: HIP error: invalid device function", "AMD's HIP .* not to CUDA"),
         ("CUDA error: invalid device function\non gfx1100 with ROCm", "AMD's HIP"),
-        ("Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", "list all rules"),
+        ("Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", "more of the log"),
     ],
 )
 def test_a_text_without_a_rule_still_gets_a_sentence(text: str, said: str) -> None:
@@ -1503,7 +1503,17 @@ NOT_OURS = {
     *("ldd", "find", "kubectl", "nvidia-container-cli", "conda", "uv", "pip", "julia", "ls"),
     *("tail", "dkms", "printenv", "ldconfig", "gcc", "grep", "cmake", "dnf", "poetry"),
     *("lspci", "uv", "nm", "dpkg", "nvaccelinfo", "mix", "cargo", "dotnet", "mvn", "npm", "go"),
-    *("Rscript", "spack", "which", "podman", "nvidia-ctk", "zypper", "ffmpeg", "gst-inspect-1.0"),
+    *(
+        "apt-cache",
+        "Rscript",
+        "spack",
+        "which",
+        "podman",
+        "nvidia-ctk",
+        "zypper",
+        "ffmpeg",
+        "gst-inspect-1.0",
+    ),
 }
 
 

@@ -648,7 +648,8 @@ def test_an_output_without_code_is_wrong_where_code_was_passed_over(
 
 def test_an_error_of_the_program_sends_to_what_it_did_before() -> None:
     told = explain._unknown("CUDA_ERROR_INVALID_VALUE")
-    assert told.endswith("which is not about compatibility: look at the program's earlier actions")
+    earlier = "is not about compatibility: look at the program's earlier actions"
+    assert told.startswith(f'"CUDA_ERROR_INVALID_VALUE" {earlier} (CUDA_ERROR_INVALID_VALUE, 1, ')
 
 
 def test_lost_kernels_count_below_the_share_that_a_policy_asks_for() -> None:

@@ -179,21 +179,22 @@ def _unknown(text: str, near: str = "") -> str:
     found = _found("saidError", start)
     said = [row.name for words in found for row in rows(CudaError) if words == row.text]
     named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))
-    unknown = f'no rule knows "{_error_line(text)}"{near}'
+    quoted = f'"{_error_line(text)}"'
     heard = (row for row in prose.rows("apart") if any(places(row.line("find"), start)))
     says: dict[str, str] = next((row.values()["says"] for row in heard), {})
     advice = says.get("advice", "")
     if not named or "perhaps" in says:
-        more = "paste the line that names the error, or list all rules: ltocompat explain --all"
-        more = says.get("perhaps", more)
-        return f"{unknown}; {f'it is not about compatibility: {advice}' if advice else more}"
+        more = "if it is about CUDA, paste more of the log (all rules: ltocompat explain --all)"
+        more = f"no rule knows {quoted}{near}; {says.get('perhaps', more)}"
+        return f"{quoted} is not about compatibility: {advice}" if advice else more
     _, error = named[0]
-    called = f"{unknown}: {error.name} ({error.number})"
+    called = f"{quoted}: {error.name} ({error.number})"
     log = values_known()["logs"].get(error.name.partition("_ERROR_")[0])
     if log and not advice:
         return f"{called} doesn't say why; paste the text that {log} returns"
     why = advice or "look at the program's earlier actions"
-    return f'{called} means "{error.text}", which is not about compatibility: {why}'
+    meaning = "" if error.text in text else f", {error.text}"
+    return f"{quoted} is not about compatibility: {why} ({error.name}, {error.number}{meaning})"
 
 
 def _error_line(text: str) -> str:
