@@ -109,7 +109,8 @@ class Need(Struct, frozen=True):
     @property
     def advice(self) -> str:
         """The fix: write or install that; if it may require too much, how to find out."""
-        step = f"install {self.requirement}" if self.installed else f"write {self.line}"
+        pip = "" if self.kind is Kind.CONDA else "run pip "
+        step = f"{pip}install '{self.requirement}'" if self.installed else f"write {self.line}"
         if self.exact:
             return step
         if not self.tried:

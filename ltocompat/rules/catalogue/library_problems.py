@@ -87,7 +87,7 @@ def of_one_cause(found: Sequence[Problem], shipped: Shipped) -> Iterator[Problem
         none[0],
         message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, but "
         f"{nothing_brings(shipped)} any: they fail to load unless a CUDA toolkit is installed",
-        remedy=f"{remedy}{_OR_TOOLKIT}",
+        remedy=f"{remedy}{_OR_TOOLKIT}".replace(", pip install ", " "),  # one command
         subject="libraries of CUDA",
         asked=asked,
         mend=Mend(tuple(line for each in none if each.mend for line in each.mend.requires)),
@@ -234,7 +234,8 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
     if not library.packages or (not lines and shipped.package.kind is Kind.WHEEL):
         return "put it into the package: no package that pip installs has it"
     if library.to_install:
-        return f"install {library.to_install}"
+        pip = "" if shipped.package.kind is Kind.CONDA else "run pip "
+        return f"{pip}install '{library.to_install}'"
     if shipped.package.kind is Kind.CONDA:
         return f"write depends: {to_depend_on(library)}"
     if shipped.package.kind is Kind.DEBIAN:
@@ -244,8 +245,10 @@ def _advice(library: NeededLibrary, shipped: Shipped) -> str:
         return f"write Requires: {library.file}()(64bit), as rpmbuild does by itself"
     which = ", whichever is for your CUDA" if len(lines) > 1 else ""
     # Whoever looks at an environment writes no metadata.
-    verb = "install" if shipped.in_environment else "write Requires-Dist:"
-    return f"{verb} {' or '.join(lines)}{which}"
+    installed = [f"pip install '{line}'" for line in lines]
+    steps = installed if shipped.in_environment else lines
+    verb = "run" if shipped.in_environment else "write Requires-Dist:"
+    return f"{verb} {' or '.join(steps)}{which}"
 
 
 def _mend(library: NeededLibrary, shipped: Shipped, lead: Lead | None = None) -> Mend | None:

@@ -298,7 +298,8 @@ def headers_of_another_toolkit(environment: Environment) -> Iterator[Problem]:
         Verdict.OK if verdict is Verdict.UNDOCUMENTED else verdict,
         f"NVRTC {compiler.version} via {compiler.by} uses the headers of CUDA {release} from "
         f"{where}: {pair.breaks}",
-        remedy=f"install nvidia-cuda-runtime{suffix}=={compiler.release}.*, or NVRTC {release}",
+        remedy=f"run pip install 'nvidia-cuda-runtime{suffix}=={compiler.release}.*', or install "
+        f"NVRTC {release}",
         evidence=f"{compiler.path}; {where}",
         headline=f"NVRTC {compiler.version} uses the headers of CUDA {release}",
     )
