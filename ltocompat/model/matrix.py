@@ -10,15 +10,15 @@ ARTIFACT = "artifact"
 
 
 class Matrix(Struct, frozen=True):
-    """A table of verdicts: on one artifact for many versions, or on artifacts for several targets.
+    """A table of verdicts: one artifact with many versions, or artifacts with several targets.
 
     Attributes:
-        path: the artifact; ``3 artifacts`` if the rows are artifacts.
+        path: the artifact; ``3 artifacts`` if each row is an artifact.
         what: the kind of rows: ``nvJitLink`` (links), ``driver`` (loads) or ``ARTIFACT``.
-        rows: names of the rows: versions with the oldest first (``12.0``, ``525``), or artifacts
-            with the worst first.
-        columns: names of the columns: architectures (``sm_75``), or deploy targets if the rows are
-            artifacts.
+        rows: names of the rows, which are either versions, oldest first (``12.0``, ``525``), or
+            artifacts, worst first.
+        columns: names of the columns: architectures (``sm_75``), or deploy targets if each row is
+            an artifact.
         tried: True if trial links were made.
         cells: a result for each row and column; for a deploy target, the worst result of its GPUs.
     """

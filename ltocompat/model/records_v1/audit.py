@@ -23,7 +23,7 @@ class Promise(Record):
 
 @published(policy.ExceptionBounds)
 class Allow(Record):
-    """An exception of the policy without an end date.
+    """An exception in the policy that has no end date.
 
     Attributes:
         key: Position of the exception in the policy: audit.allow[0].
@@ -31,12 +31,13 @@ class Allow(Record):
         target: A pattern.
         kernel: A pattern of kernel names; * also matches findings without kernels.
         about: A pattern; it selects the findings whose subject matches.
-        route: The route; null allows any. An empty text stands for modules with only one route.
-        gpus: The GPUs; null allows any. The word any stands for findings that name no GPU.
+        route: The route; null stands for any route, and an empty text for modules with only one
+            route.
+        gpus: The GPUs; null stands for any GPU, and "any" for findings that name no GPU.
         verdict: The worst verdict that the exception allows.
         modules: The largest number of modules that the exception allows; null allows any number.
-        asks: The highest required versions that the exception allows, such as driver 525.60.13.
-            Null allows any.
+        asks: The highest versions that a finding may require, such as driver 525.60.13. Null stands
+            for any versions.
     """
 
     route: Annotated[str, one_of("load", "link", "")] | None
@@ -44,7 +45,7 @@ class Allow(Record):
 
 
 class Ignore(Allow):
-    """An exception of the policy with an end date.
+    """An exception in the policy that has an end date.
 
     Attributes:
         expires: The last day of the exception.
@@ -58,19 +59,21 @@ class Policy(Record):
     """The requirements that the artifacts were checked against.
 
     Attributes:
-        source: The policy file. Empty if there is no policy; the audit then checked only the
-            options and the rules for every target.
-        options: The keys of the policy that command-line options replaced, such as require-archs.
-        max_bytes: The largest size of a file that may be released; null allows any size.
+        source: The policy file; empty if there is no policy. Without a policy, the audit checked
+            only the options and the rules that apply to every target.
+        options: Keys whose values in the policy were replaced by command-line options, such as
+            require-archs.
+        max_bytes: The largest size that a released file may have; null allows any size.
         max_member_bytes: The largest allowed size of a file inside a wheel or another zip; null
             allows any size.
-        coverage: The minimum number of kernels for each GPU, in percent. The number of kernels for
-            the best-covered GPU is 100 %. Null for no minimum.
+        coverage: The share of kernels that must have code for each GPU, in percent of the kernels
+            for the best-covered GPU. Null if there is no minimum.
         allow_empty: True if the audit passes although there is no device code, or no file at all.
         trial_load: True if this machine was an additional target, and its driver loaded the
             modules.
-        variants: Patterns of file names; the package loads only one of these files.
-        provided_by: For each dependency, patterns of the libraries that it installs.
+        variants: Patterns of file names; the package loads only one of the files that match.
+        provided_by: For each dependency, patterns of the names of the libraries that the dependency
+            installs.
     """
 
     require_gpus: tuple[str, ...]
@@ -86,10 +89,11 @@ class Finding(verdict.Finding):
     """A finding, and its effect on the audit.
 
     Attributes:
-        standing: counts: the finding fails the audit. undecided: a fact about the finding is
-            missing. passes: the finding's verdict is better than fail-on. known: the baseline lists
-            the finding. ignored: an exception with an end date covers the finding. allowed: an
-            exception without an end date covers the finding.
+        standing: "counts" if the finding makes the audit fail. "undecided" if a fact about the
+            finding is missing. "passes" if the verdict of the finding is better than the verdict
+            that fail-on names. "known" if the baseline lists the finding. "ignored" if an exception
+            with an end date covers the finding. "allowed" if an exception without an end date
+            covers the finding.
         fingerprint: The key of the finding; it is the same in every build.
     """
 
@@ -103,9 +107,9 @@ class Result(verdict.Result):
     """The verdict on one artifact, target and GPU.
 
     Attributes:
-        failed: True if a finding fails the audit (standing: counts).
-        undecided: True if no finding fails the audit, but the audit can't pass because a fact is
-            missing.
+        failed: True if a finding makes the audit fail (its standing is "counts").
+        undecided: True if no finding makes the audit fail, but the audit can't pass because a fact
+            is missing.
     """
 
     findings: tuple[Finding, ...]
@@ -114,7 +118,7 @@ class Result(verdict.Result):
 
 
 class Findings(Record):
-    """Number of findings for each standing."""
+    """How many findings have each effect on the audit: the values of standing."""
 
     counts: Count
     undecided: Count
@@ -125,10 +129,11 @@ class Findings(Record):
 
 
 class Summary(check.Summary):
-    """All results by verdict, the worst, and whether the audit passes.
+    """The number of results for each verdict, the worst verdict, and whether the audit passes.
 
     Attributes:
-        passed: True if no finding fails the audit, and no fact is missing to pass it.
+        passed: True if no finding makes the audit fail, and no fact that the audit needs is
+            missing.
     """
 
     passed: bool

@@ -28,7 +28,7 @@ class Record(Struct, gc=False):
 
 
 class TablesEnd(Record):
-    """The newest entries of the compatibility tables that an answer is based on.
+    """The newest entries of the compatibility tables that were used for an answer.
 
     Attributes:
         cuda: The newest CUDA release in the tables.
@@ -59,7 +59,7 @@ def one_of(*words: str) -> Meta:
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(ge=0)]
-PlaceText = Annotated[str, Meta(description="Shell-safe: libx.a::m.o@0x1f40.3")]
+PlaceText = Annotated[str, Meta(description="A shell-safe place in a file: libx.a::m.o@0x1f40.3")]
 ArchText = Annotated[str, Meta(pattern="^(sm|compute|lto)_[0-9]+[af]?$")]
 ReleaseText = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")]
 
@@ -69,9 +69,10 @@ VerdictWord = Annotated[
     one_of("ok", "jit", "undocumented", "unknown", "fail"),
     Meta(
         description=(
-            "From best to worst. ok: documented to work. jit: works; the driver compiles PTX at "
-            "load. undocumented: works in tests, but NVIDIA doesn't promise it. unknown: a fact "
-            "is missing, and the finding names the fact. fail: will not link or load."
+            "One of five verdicts, here from best to worst. ok: documented to work. jit: works; "
+            "the driver compiles PTX at load. undocumented: works in tests, but NVIDIA doesn't "
+            "promise it. unknown: a fact is missing, and the finding names the fact. fail: will "
+            "not link or load."
         )
     ),
 ]

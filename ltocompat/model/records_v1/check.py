@@ -10,7 +10,7 @@ from ltocompat.model.records_v1.verdict import Result, Target
 
 
 class Summary(Record):
-    """All results by verdict, and the worst.
+    """The number of results for each verdict, and the worst verdict.
 
     Attributes:
         without_device_code: Number of files without device code.

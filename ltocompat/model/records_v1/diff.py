@@ -37,13 +37,13 @@ class Side(Record):
     """One of the two releases.
 
     Attributes:
-        saved: True if the release was read from saved JSON of inspect.
-        size: Size in bytes of all files; null if unknown.
+        saved: True if the release was read from a saved JSON output of inspect.
+        size: Total size of all files in bytes; null if unknown.
         skipped: Number of places that were not read.
         complete: True if every file was read to its end.
         kernels: Number of distinct kernels that were compared; null if kernels were not compared.
-        nvjitlink_beyond: True if no known nvJitLink links some of the code.
-        nvjitlink_imports: The minimum nvJitLink that exports all imported names.
+        nvjitlink_beyond: True if some of the code can't be linked by any known nvJitLink.
+        nvjitlink_imports: The minimum nvJitLink that exports all names that the files import.
     """
 
     stored_size: Annotated[Count, From("stored")]
@@ -60,8 +60,8 @@ class Change(Record):
         about: The kind of image, the GPUs, or the required package.
         old: The values that only the old release has, or the value before the change; numbers are
             sizes in bytes.
-        count: Number of values that differ. If the names of kernels exceed 64 MiB, old and new
-            don't list all of them.
+        count: Number of values that differ. If the names of kernels exceed 64 MiB, the lists in
+            "old" and "new" are incomplete.
     """
 
     kind: Annotated[str, one_of(*KINDS)]

@@ -25,24 +25,25 @@ class Rule(Record):
     """One rule of the catalogue, or a topic.
 
     Attributes:
-        statement: The rule, in full sentences. For a rule that ltocompat doesn't check: why not.
-            For a topic: its explanation.
+        statement: The rule, in full sentences. If ltocompat doesn't check the rule, the reason why
+            not. For a topic, its explanation.
         messages: The texts that users see.
         url: The page of the rule.
-        built: True if verdicts use the rule; else only id, title and statement are given.
-        matched: The part of the given text that is a message of the rule; null if the ID of the
-            rule was given.
+        built: True if ltocompat checks this rule. Otherwise, only id, title and statement are
+            filled in.
+        matched: The part of the given text that matches a message of the rule; null if the text was
+            an ID.
         score: The fraction of the given text that matches the rule, from 0 to 1.
         line: The line of the given text where the message begins, copied exactly.
-        cause: The cause. Null if the ID of the rule was given, or if the previous rule has the same
-            message.
+        cause: The cause. Null if the ID of the rule was given, or if the message is the same as for
+            the previous rule.
         fix: The fix for that cause.
         check: A command that shows the cause.
-        values: Names and versions in the given text, and facts about them. For a CUDA release in
-            the text, such a fact is its minimum driver.
+        values: Names and versions in the given text, and facts about them. If the text names a CUDA
+            release, one such fact is the minimum driver for this release.
         here: The machine, if --here was given; else null.
-        also: Further rules with the same message, or about the topic.
-        at_fault: The given files, or places in them, that cause the error.
+        also: IDs of other rules that have the same message or cover the same topic.
+        at_fault: Those of the given files that cause the error, or the places in these files.
     """
 
     source: str

@@ -13,8 +13,8 @@ class Entry(Record):
     """A written file, or a skipped place.
 
     Attributes:
-        written: True if the file was written: path, what and note describe it. False if the place
-            was skipped: reason, size and limit say why.
+        written: True if the file was written; path, what and note then describe it. False if the
+            place was skipped; reason, size and limit then say why.
     """
 
     written: bool

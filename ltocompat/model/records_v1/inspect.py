@@ -26,7 +26,7 @@ from ltocompat.model.symbols import DeviceSymbols
 
 @published(image.Producer)
 class Maker(Record):
-    """A tool that made an image, and the bytes that prove it."""
+    """A tool that made an image, and the bytes that prove that this tool made it."""
 
     releases: tuple[ReleaseText, ...]
 
@@ -50,12 +50,12 @@ class Cubin(Record):
 
 @published(DeviceSymbols)
 class Symbols(Record):
-    """The symbols by which an image links with other images.
+    """The symbols through which images are linked together.
 
     Attributes:
         needed_by_kernels: The undefined functions that a kernel of the image reaches.
-        prototypes: Functions, each with its result and parameters as the cubin encodes them:
-            ``#vil``.
+        prototypes: Functions; the types of each result and of the parameters are in the encoding of
+            the cubin, such as "#vil".
     """
 
     prototypes: tuple[tuple[str, str], ...] = ()
@@ -63,7 +63,7 @@ class Symbols(Record):
 
 @published(image.Image, "kernel_set")
 class Image(Record):
-    """One piece of device code; null means that a fact is absent or not known.
+    """One piece of device code. A value is null if the fact is absent or not known.
 
     Attributes:
         stored_size: Stored size in bytes, without padding; null if no length is recorded.
@@ -72,11 +72,11 @@ class Image(Record):
         entry_arch: The architecture of the fatbin entry, if it differs from the architecture of the
             SASS; else null.
         lacks_options: True if the fatbin entry of PTX or LTO-IR has no field for options.
-        lists_family: True if the entry of SASS lists architectures of its family; null if the entry
-            has no field for them.
-        empty_kernels: True if no kernel does more than return; false if kernels were not requested.
+        lists_family: True if the fatbin entry of SASS lists other architectures of its family; null
+            if the entry has no field for them.
+        empty_kernels: True if each kernel only returns; false if kernels were not requested.
         symbols: Symbols; null if kernels were not requested, or if the symbols can't be read.
-        flaws: Faults because of which compilers refuse a PTX text.
+        flaws: Faults that make compilers refuse a PTX text.
     """
 
     arch: ArchText | None
@@ -89,12 +89,12 @@ class Image(Record):
 
 @published(image.Module)
 class Module(Record):
-    """A set of images. For a GPU, a driver or a linker picks one image of the set.
+    """A set of images. A driver or a linker picks, for each GPU, one image of the set.
 
     Attributes:
         registered: True if the CUDA runtime loads the module; null if unknown.
-        guarded: True if some images have kernels that do work, but other images have none, or only
-            kernels that return at once.
+        guarded: True if some images have kernels that contain code, but other images have no
+            kernels, or only kernels that return at once.
         uneven: True if the images may have different kernels.
     """
 
@@ -103,7 +103,7 @@ class Module(Record):
 
 @published(image.CudaLibrary)
 class Library(Record):
-    """A CUDA library that a host file contains or needs."""
+    """A CUDA library that a host file (an object, library or program) contains or needs."""
 
     how: Annotated[str, one_of("needed", "opened", "static")]
 
@@ -115,7 +115,7 @@ class Host(Record):
     Attributes:
         soname: The library's own name: DT_SONAME, or the name in the export directory of a DLL.
         needed: File names of all libraries that the loader loads together with this file.
-        exports: Exported names, if the file name contains a version of CUDA.
+        exports: The exported names; empty unless the file name contains a CUDA version.
         ptx_texts: PTX text in the data of the file; ltocompat does not check it.
     """
 
@@ -132,9 +132,9 @@ class Artifact(Record):
     """A file that contains device code or that the user named.
 
     Attributes:
-        host: What the file needs as a library, program or object; null if it needs
-            nothing.
-        members: Needs of host files inside an archive or package.
+        host: The libraries and symbols that the file needs, if it is a library, program or object.
+            null if the file needs nothing.
+        members: The libraries and symbols that the host files inside an archive or package need.
         size: Size in bytes of the file; null if reading stopped early.
         complete: True if the file was read to its end.
     """
@@ -151,7 +151,7 @@ class Artifact(Record):
 
 
 class Kinds(Record):
-    """Images of each kind."""
+    """The number of images of each kind."""
 
     ltoir: Count
     ptx: Count

@@ -19,14 +19,14 @@ from ltocompat.model.records_v1.base import (
 
 
 class NvJitLink(Record):
-    """The nvJitLink that linked."""
+    """The nvJitLink that made the link."""
 
     version: str
     path: str
 
 
 class Linker(Record):
-    """The linker that linked."""
+    """The linker that made the link."""
 
     tool: Annotated[str, one_of("nvjitlink", "nvlink")]
     version: str
@@ -34,7 +34,7 @@ class Linker(Record):
 
 
 class LinkTimes(Record):
-    """Time in the library, in seconds.
+    """The time spent in the library, in seconds.
 
     Attributes:
         again: Time of the same link in a process that has linked before.
@@ -50,9 +50,9 @@ class Result(Record):
     """One link.
 
     Attributes:
-        nvjitlink: The nvJitLink that linked; null if nvlink did.
+        nvjitlink: The nvJitLink that made the link; null if nvlink made it.
         place: The image that was linked alone; null if all inputs were linked together.
-        registers: The most registers per thread that any kernel of the output uses.
+        registers: The highest number of registers per thread in any kernel of the output.
         sandbox: The mechanisms that confined the linker's process: Landlock, seccomp.
     """
 

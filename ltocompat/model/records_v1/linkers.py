@@ -27,8 +27,8 @@ class Copy(Record):
     Attributes:
         release: Minor release.
         version: The most exact version that the evidence proves.
-        path: The file itself, after all links are followed.
-        found_via: The places or search rules that lead to this copy, such as conda.
+        path: The file itself, after all symbolic links are followed.
+        found_via: The places or search rules (such as conda) that lead to this copy.
         evidence: The bytes or file that prove the version.
         for_trials: True if the copy is in the trial cache; deploy targets never use such a copy.
         machine: The processor for which the linker is built.
@@ -55,7 +55,7 @@ class Summary(Record):
 
 
 class Linkers(Document, tag="ltocompat/linkers/v1"):
-    """The linkers on this machine, or the installed or removed linkers."""
+    """The linkers on this machine; after install or remove, only those that the command changed."""
 
     linkers: tuple[Copy, ...]
     skipped: tuple[Skipped, ...]

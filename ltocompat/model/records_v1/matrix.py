@@ -20,11 +20,12 @@ from ltocompat.model.records_v1.verdict import Result, Target
 
 @published(matrix.Matrix)
 class Grid(Record):
-    """One table: one artifact on nvJitLinks or drivers, or several artifacts on deploy targets.
+    """One table: an artifact with many versions, or artifacts with several deploy targets.
 
     Attributes:
-        path: The artifact; if the rows are artifacts, their number: "3 artifacts".
-        rows: nvJitLinks or driver branches, oldest first; or artifacts, the worst verdict first.
+        path: The artifact; if each row is an artifact, the number of artifacts: "3 artifacts".
+        rows: Versions of nvJitLink or driver branches, the oldest first; or artifacts, the worst
+            verdict first.
         columns: Architectures, or deploy targets.
         tried: True if trial links were made.
         cells: Indices into results, one list per row.
@@ -35,7 +36,7 @@ class Grid(Record):
 
 
 class Summary(Record):
-    """All results by verdict."""
+    """The number of results for each verdict."""
 
     artifacts: Annotated[Count, From("artifacts", len)]
     verdicts: dict[str, Positive]
@@ -43,12 +44,12 @@ class Summary(Record):
 
 
 class Matrix(Document, tag="ltocompat/matrix/v1"):
-    """Tables of verdicts by nvJitLink, driver branch and architecture, or by deploy target.
+    """Tables of verdicts for each nvJitLink and driver branch, or for the given deploy targets.
 
     Attributes:
         results: The results, as in ltocompat/check/v1.
-        targets: The given deploy targets. If no target was given: one generated target for each
-            driver branch and each nvJitLink.
+        targets: The given deploy targets. If no target was given, there is one generated target for
+            each driver branch, and one for each nvJitLink.
     """
 
     results: tuple[Result, ...]

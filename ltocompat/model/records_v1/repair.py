@@ -8,7 +8,7 @@ from ltocompat.model.records_v1.base import Count, Document, Failure, Record, pu
 
 @published(mend.Mended, "subject")
 class Finding(Record):
-    """A finding that a change of the wheel can fix.
+    """A finding that a change to the wheel can fix.
 
     Attributes:
         rule: ID of the rule.
@@ -26,7 +26,8 @@ class Wheel(Record):
         output: The new wheel; null if none was written.
         findings: The findings that a change can fix.
         diff: The changes, as lines of a unified diff; each element of a RUNPATH is a line.
-        void: Signatures of the old wheel, which the new wheel does not have.
+        void: Signatures in the old wheel that the new wheel leaves out, since they are no longer
+            valid.
     """
 
 

@@ -16,13 +16,14 @@ class LinkerFloor(Record):
 
     Attributes:
         possible: The oldest nvJitLink that may link all inputs; no older release can.
-        sure: The oldest nvJitLink that surely links all inputs; null if the tables don't have a
-            compiler of the inputs.
-        ceiling: The first major of nvJitLink with which the link is no longer documented to work.
+        sure: The oldest nvJitLink that is certain to link all inputs. Null if the tables lack a
+            compiler that made an input.
+        ceiling: The first major version of nvJitLink with which the link is no longer documented to
+            work.
         tried: True if trial links found the minimum.
         rules: The rules that set the minimum.
-        newest_producer: The minimum assumes that this CUDA release, or an older release, made the
-            scrambled LTO-IR.
+        newest_producer: The minimum holds if this CUDA release, or an older one, made the scrambled
+            LTO-IR.
     """
 
     sure: str | None
@@ -33,17 +34,17 @@ class LinkerFloor(Record):
 
 @published(requirement.RouteFloor, "possible_driver")
 class RouteFloor(Record):
-    """The minimum versions for one GPU and route: with older versions, check doesn't pass.
+    """The minimum versions for one GPU and route. With older versions, ``check`` doesn't pass.
 
     Attributes:
         driver: The minimum driver; null if no known driver works.
         last_driver: The newest driver branch that works, such as R580.
         nvjitlink: The minimum nvJitLink; null if no nvJitLink is needed, or no minimum is known.
         last_nvjitlink: The newest nvJitLink that works.
-        verdict: The verdict that check gives with these versions.
-        set_by: The rules that refuse the next older version. If no version works, the rules that
-            refuse every version.
-        doubts: The rules that make the verdict undocumented or worse.
+        verdict: The verdict of ``check`` with these versions.
+        set_by: The rules that object to the version just before the minimum. If no version works,
+            the rules with the verdict "fail".
+        doubts: The rules that make the verdict "undocumented" or worse.
         or_older: True if this is the oldest driver in the tables; an older driver may work.
     """
 
@@ -56,12 +57,12 @@ class Service(Record):
     """The code and the minimum versions for one GPU architecture.
 
     Attributes:
-        name: The GPU generation; next is the generation after all known generations.
+        name: The GPU generation; "next" stands for the generation after all known ones.
         driver: The minimum driver for all routes.
         beyond: True if no known driver is new enough.
-        nvjitlink: The minimum nvJitLink, together with the minimum driver.
-        routes: The minimum versions by route. driver and nvjitlink are enough for every route for
-            which a version works.
+        nvjitlink: The minimum nvJitLink, if the driver is the minimum driver.
+        routes: The minimum versions for each route. With the driver and the nvJitLink of this row,
+            all routes work, except routes for which no known version works.
         hardly: True if far fewer modules have code for this architecture than for another
             architecture (IMG-04).
         last_driver: The newest driver branch that works, such as R580.
@@ -87,7 +88,7 @@ class Line(Record):
 
     Attributes:
         met: True if the package's metadata already have this requirement or a tighter requirement.
-            If so, text is the line in the metadata.
+            If so, the text is the line from the metadata.
     """
 
     met: bool = False
@@ -109,16 +110,17 @@ class Artifact(Record):
 
     Attributes:
         nvjitlink: The minimum nvJitLink; null if nothing is linked.
-        no_nvjitlink: If code is linked but no nvJitLink is named: the reason; else empty.
+        no_nvjitlink: The reason why no nvJitLink is named although code is linked; else empty.
         driver_sass: The minimum driver for the SASS; null if there is no SASS or no known minimum.
-        driver_ptx: The minimum driver that compiles all PTX with kernels; null if there is no such
-            PTX or no known minimum.
-        ptx_beyond: True if some PTX is newer than every known driver.
-        skipped: Places that could not be read; their requirements are missing.
+        driver_ptx: The minimum driver that compiles all PTX that has kernels; null if there is no
+            such PTX or no known minimum.
+        ptx_beyond: True if some PTX has a version that no known driver compiles.
+        skipped: Number of places that could not be read; the answer does not include their
+            requirements.
         variants: The variants; at run time, the artifact loads one variant. driver_sass and
-            driver_ptx are for the variant with the lowest minimum.
-        driver_or_older: sass, ptx or both, if driver_sass or driver_ptx is the oldest driver in the
-            tables; an older driver may work.
+            driver_ptx are those of the variant that requires the oldest drivers.
+        driver_or_older: "sass" if driver_sass is the oldest driver in the tables, and "ptx" if
+            driver_ptx is. An older driver may then work.
     """
 
     requirements: Annotated[tuple[Requirement, ...], From("asked")]
@@ -131,13 +133,14 @@ class FloorSetter(Record):
 
     Attributes:
         floor: The minimum: ">= 580.65.06", "no known driver", or "no code" for a GPU.
-        distribution: Name and version. If the file belongs to no distribution, its path.
-        place: The first module that needs the minimum; else the library.
-        archs: Architectures for which the distribution sets the minimum: 90; empty for nvJitLink.
-        subject: The code that needs the minimum; empty if code is missing.
-        without: The minimum of all other distributions; empty if they have none.
-        release: In the survey, the newest release of the distribution with a lower minimum; empty
-            if there is none.
+        distribution: Name and version; the path of the file, if it belongs to no distribution.
+        place: The first module that needs the minimum, or its library.
+        archs: Architectures for which the distribution sets the minimum, such as 90; empty for
+            nvJitLink.
+        subject: The code that needs the minimum; empty if the distribution has no code for the GPU.
+        without: The minimum that the other distributions set together; empty if they set none.
+        release: The newest release of the distribution in the survey that has a lower minimum;
+            empty if there is none.
     """
 
     component: Annotated[str, one_of("driver", "nvJitLink", "GPU")]
@@ -157,7 +160,7 @@ class Summary(Record):
 
 
 class Require(Document, tag="ltocompat/require/v1"):
-    """The requirements of each artifact; they hold on every deploy target."""
+    """The requirements of each artifact. These requirements hold on every deploy target."""
 
     artifacts: tuple[Artifact, ...]
     summary: Summary

@@ -21,12 +21,12 @@ class Step(Record):
     """One step and its result.
 
     Attributes:
-        way: The way to link: PTX, LTO or LTO to PTX; null if the step is the same for all three
-            ways.
+        way: The way to link: "PTX", "LTO" or "LTO to PTX"; null if the step is the same for all
+            three ways.
         target: Architecture; null if the step doesn't depend on it.
         gpu: Index of the GPU; null if none is used.
         detail: The result of the step, or the reason why it failed.
-        seconds: Time in the library; null if it was not measured.
+        seconds: The time spent in the library; null if it was not measured.
     """
 
     step: Annotated[
@@ -57,7 +57,10 @@ class Summary(Record):
 
 
 class Selftest(Document, tag="ltocompat/selftest/v1"):
-    """The steps compile, link, load and run; steps after a failed step are left out."""
+    """The steps of the test: compile, link, load and run.
+
+    Steps after a failed step are left out.
+    """
 
     steps: tuple[Step, ...]
     summary: Summary

@@ -11,7 +11,7 @@ from ltocompat.model.records_v1.base import Count, Document, Failure, Record, pu
 
 @published(slimmed.Removal)
 class Removal(Record):
-    """Bytes of device code that were removed for one reason; no byte has two reasons."""
+    """Bytes of device code that were removed for one reason; no byte is counted twice."""
 
 
 @published(slimmed.Untouched)
@@ -36,7 +36,7 @@ class Lost(Record):
 
 @published(slimmed.KeptVerdict)
 class Kept(Record):
-    """The verdict on one file, target, GPU and route, before and after."""
+    """The verdicts before and after the change, on one file, target, GPU and route."""
 
     route: str | None
     before: str
@@ -48,19 +48,19 @@ class Artifact(Record):
     """A file, package or folder that ``slim`` wrote.
 
     Attributes:
-        output: The new file, package or folder; with --in-place, the folder with the original
-            files, if any.
+        output: The new file, package or folder. With --in-place, the folder for the original files;
+            it exists only if files were changed.
         size: Size in bytes before the change.
         zero_size: Number of bytes that are now zero; a compressed wheel or layer needs no space for
             them.
         stored_size: Size in bytes of all device code before the change.
         files: Number of files that were changed.
-        images: Number of unchanged images in changed regions; their SHA-256 was compared.
+        images: Number of images in changed regions that are unchanged, as their SHA-256 proves.
         verdicts: Verdicts on the GPUs that were kept.
-        zstd: Number of kept images that were compressed with Zstandard before.
+        zstd: Number of kept images that were already compressed with Zstandard.
         more_zstd: Number of kept images that slim compressed with Zstandard.
         zstd_driver: The minimum driver that reads Zstandard (FB-01).
-        void: Signatures that were left out of a wheel.
+        void: Signatures that were left out of the new package, since they are no longer valid.
         in_place: True if files of a folder were replaced.
     """
 

@@ -27,10 +27,10 @@ class VersionSet(Record):
     Attributes:
         text: The versions as the user wrote them.
         values: All versions that the text can mean, oldest first.
-        every: True for a range: the code has to work with every value. False if the target has one
-            of the values, and it is unknown which value.
-        source: The source of the versions: given, a file name, or stock 12.4 (the version in CUDA
-            12.4).
+        every: True for a range: the code must work with every value. False if the target has only
+            one of the values, but it isn't known which.
+        source: Where the versions come from: "given", a file name, or "stock 12.4" (the version in
+            CUDA 12.4).
     """
 
     values: tuple[str, ...]
@@ -49,8 +49,8 @@ class Target(Record):
     """A deploy target: where the device code will run.
 
     Attributes:
-        nodes: Names of the machines that this target stands for, if the target is from a file of
-            nodes; else empty.
+        nodes: Names of the machines that this target stands for, if the target comes from a node
+            file; else empty.
     """
 
     sources: dict[str, str]
@@ -61,15 +61,15 @@ OrNull = Annotated[str | None, From(through=lambda text: text or None)]
 
 @published(verdicts.Coverage)
 class Coverage(Record):
-    """Numbers of modules with and without code for the GPU.
+    """How many modules have code for the GPU, and how many have none.
 
     Attributes:
         sass: Number of modules whose SASS runs on the GPU.
         ptx: Number of modules whose PTX the driver compiles for the GPU.
         link: Number of modules that are linked for the GPU.
-        kernels: Number of kernels with code for this GPU, out of best_kernels.
-        best_kernels: Number of kernels with code for the best-covered GPU; 0 if all these kernels
-            have code for this GPU, too.
+        kernels: How many of these best_kernels kernels have code for this GPU.
+        best_kernels: Number of kernels with code for the best-covered GPU. kernels and best_kernels
+            are 0 if this GPU lacks none of them.
     """
 
     modules: Count
@@ -78,10 +78,11 @@ class Coverage(Record):
 
 @published(verdicts.Extent)
 class Extent(Record):
-    """Number of modules that have the verdict of the result.
+    """How many modules have the same verdict as the whole result.
 
     Attributes:
-        modules: 0 if the verdict is about the artifact as a whole.
+        modules: Number of modules with this verdict; 0 if the verdict is about the artifact as a
+            whole.
         judged: Number of checked modules with code for the GPU.
     """
 
@@ -92,8 +93,9 @@ class Origin(Record):
     Attributes:
         path: Path in the image.
         distribution: The package that installed the file, such as torch 2.4.0 (pip); null if no
-            package did.
-        layer: The Dockerfile line that made the layer: RUN pip install torch; null if unknown.
+            package installed it.
+        layer: The Dockerfile line that made the layer, such as RUN pip install torch; null if
+            unknown.
     """
 
     path: str
@@ -102,7 +104,7 @@ class Origin(Record):
 
 
 class Finding(Record):
-    """A finding of a rule, about an artifact or some of its modules.
+    """A problem that a rule found in an artifact or in some of its modules.
 
     Attributes:
         remedy: The fix; empty if there is nothing to do.
@@ -110,12 +112,13 @@ class Finding(Record):
         source: The document or measurement behind the rule.
         url: The page of the rule.
         module_count: Number of affected modules; 0 if the finding is about the target.
-        example: Place of the first affected module: libx.a::m.o@0x1f40.3
+        example: Place of the first affected module, such as libx.a::m.o@0x1f40.3
         kernels: The mangled names of the first kernels in the affected modules; empty if kernels
             were not read.
         kernel_count: Number of kernels in the affected modules; 0 if kernels were not read.
         kernel_modules: Number of affected modules whose kernels were read.
-        origins: In a container image: the origins of the files with the affected modules.
+        origins: The origins of the files with the affected modules, if the files are in a container
+            image.
     """
 
     rule: str
@@ -140,9 +143,9 @@ class Variant(Record):
 
     Attributes:
         name: File or folder of the variant in the artifact.
-        version: The version that distinguishes the variant: 11.8, 13.
-        rules: Rules that make the verdict worse than jit.
-        serves: True if the variant has code for the GPU, or if no variant has code for this GPU.
+        version: The version that distinguishes the variant, such as 11.8 or 13.
+        rules: Rules that make the verdict worse than "jit".
+        serves: True if the variant has code for the GPU, or if none of the variants has.
         decides: True if this variant fits best; the artifact then has the variant's verdict.
     """
 
@@ -154,15 +157,15 @@ class Result(Record):
     Attributes:
         target: Name of one of the targets.
         gpu: Name of the GPU; null if the target names none.
-        route: How the modules get onto the GPU: load or link; null if each module has only one
-            route.
-        not_judged: Routes that were not checked, since the target names no driver or no linker. The
-            word symbols means that names in LTO-IR were not checked; only a trial link can check
-            them.
+        route: The route that the verdict is about: "load" or "link". Null if no module has both
+            routes; the verdict is then about all modules.
+        not_judged: Routes that were not checked, since the target names no driver or no linker.
+            "symbols" means that names in LTO-IR were not checked; only a trial link can check them.
         why: The reasoning, one sentence per entry.
-        distribution: The package of the artifact, such as cupy-cuda12x 14.2.0; null if unknown.
-        variants: The variants in the artifact, oldest first. The variant whose decides is true sets
-            the verdict.
+        distribution: The package that contains the artifact, such as cupy-cuda12x 14.2.0; null if
+            unknown.
+        variants: The variants in the artifact, oldest first. The variant that decides sets the
+            verdict.
     """
 
     target: Annotated[str, From("target.name")]

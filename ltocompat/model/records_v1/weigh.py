@@ -37,7 +37,7 @@ class Library(Record):
 
 @published(weight.Saving)
 class Saving(Record):
-    """Bytes that could be saved for one reason; no byte has two reasons.
+    """Bytes that could be saved for one reason; no byte is counted twice.
 
     Attributes:
         estimated: True if a part was not compressed for the measurement, so that the number is an
@@ -47,10 +47,10 @@ class Saving(Record):
 
 @published(weight.KernelWeight)
 class Kernel(Record):
-    """All kernels with one name.
+    """All kernels that have the same name.
 
     Attributes:
-        demangled: The C++ name; null without ltocompat[demangle].
+        demangled: The C++ name; null if ltocompat[demangle] is not installed.
         code_size: Size in bytes of the kernel's unpacked SASS in all cubins.
         count: Number of cubins with the kernel.
     """
@@ -63,8 +63,8 @@ class Layer(Record):
     """One layer of a container image.
 
     Attributes:
-        history: The Dockerfile line that made the layer: RUN pip install torch; empty if the image
-            records none.
+        history: The Dockerfile line that made the layer, such as RUN pip install torch; empty if
+            the image records none.
         size: Size in bytes of the unpacked files.
         hidden_size: Size in bytes of files that later layers replace or remove; the image still
             contains them.
@@ -84,8 +84,8 @@ class Artifact(Record):
         stored_size: Size in bytes of all device code: the sum of archs and overhead_size.
         overhead_size: Size in bytes of fatbin headers and padding.
         saved: Sum of all savings.
-        slim_saved: Bytes that slim would remove with the same --keep-gpu. Null without --keep-gpu,
-            or if slim does not write this kind of file.
+        slim_saved: Bytes that ``slim --keep-gpu`` would remove for the same GPUs. Null if no
+            --keep-gpu was given, or if slim does not write this kind of file.
         kernels: The kernels; empty unless requested.
         unsized_images: Number of images of unknown length, which are not counted in bytes.
         skipped: Places that could not be read.
