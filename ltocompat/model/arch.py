@@ -12,7 +12,7 @@ from ltocompat.model.errors import UsageError
 
 
 class ArchForm(enum.StrEnum):
-    """The form of an architecture, by nvcc's three prefixes: ``sm_``, ``compute_`` and ``lto_``."""
+    """The kind of an architecture name, as its prefix says: ``sm_``, ``compute_`` or ``lto_``."""
 
     REAL = "sm"
     VIRTUAL = "compute"
@@ -57,7 +57,10 @@ class SmArch(Struct, frozen=True, order=True, repr_omit_defaults=True):
 
     @classmethod
     def parse(cls, text: str, form: ArchForm = ArchForm.REAL) -> SmArch:
-        """Read ``sm_90a``, ``compute_80``, ``lto_75`` or a bare ``90a`` (which gets ``form``)."""
+        """Read ``sm_90a``, ``compute_80`` or ``lto_75``.
+
+        A bare ``90a`` gets the form in ``form``.
+        """
         match = _ARCH.fullmatch(text.strip().lower())
         if match is None:
             raise UsageError(f"{text!r} is not an architecture; write it like sm_90a or compute_80")
@@ -82,7 +85,7 @@ class Release(Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> Release:
-        """Read a release such as ``12.4``, without its patch level."""
+        """Read a release, such as ``12.4``. A patch level, as in ``12.4.127``, is dropped."""
         match = _RELEASE.match(text) if isinstance(text, str) else None
         if match is None:
             raise UsageError(f"{text!r:.42} is not a CUDA release; write it like '12.4'")

@@ -25,7 +25,7 @@ class Metadata(Struct, frozen=True):
     """Metadata of a package.
 
     Attributes:
-        name: the name as the metadata spell it.
+        name: the name as it is spelled in the metadata.
         version: its version.
         requires: lines of ``Requires-Dist``, or of conda's ``depends``.
         tags: its platform tags.
@@ -42,23 +42,24 @@ class DiffSummary(Struct, frozen=True):
 
     Attributes:
         path: the path as the caller gave it.
-        saved: True if the release was read from saved JSON of ``inspect``.
-        size: size of all files in bytes; None if unknown.
+        saved: True if the release was read from a saved JSON output of ``inspect``.
+        size: total size of all files in bytes; None if unknown.
         files: number of files with device code or CUDA libraries; an archive counts as one file.
         modules: number of modules.
         images: number of images.
         stored: size of the images in bytes, as far as known.
         skipped: number of places that were not read; the other numbers leave them out.
         complete: True if every file was read to its end.
-        kernels: number of distinct kernels of SASS and PTX; None if kernels were not compared.
-        nvjitlink: the minimum nvJitLink for the release's links and imports; None if no nvJitLink
-            is needed, or no minimum is known.
-        nvjitlink_beyond: True if no known nvJitLink links some of the code.
+        kernels: number of distinct kernels in SASS and PTX; None if kernels were not compared.
+        nvjitlink: the minimum nvJitLink that links the code and exports all imported names. None if
+            no nvJitLink is needed, or no minimum is known.
+        nvjitlink_beyond: True if some of the code can't be linked by any known nvJitLink.
         imports: the minimum nvJitLink that exports all imported names; None if no name is imported.
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver for the PTX; None if there is no PTX or no known minimum.
-        ptx_beyond: True if some PTX is newer than every known driver.
-        metadata: the metadata of the package; None without a package, or if no metadata were read.
+        ptx_beyond: True if some PTX has a version that no known driver supports.
+        metadata: the metadata of the package; None if there is no package, or if no metadata were
+            read.
     """
 
     path: str
@@ -84,17 +85,17 @@ class Change(Struct, frozen=True):
     """One difference between two releases.
 
     Attributes:
-        kind: the kind of change, e.g. ``arch-lost``; one of ``KINDS``.
+        kind: the kind of change: one of ``KINDS``, such as ``arch-lost``.
         subject: the file with its version, or the package; empty for the whole release.
         about: the kind of image (``sass``), the architecture (``sm_90``), or the required package.
         old: for ``arch-lost`` and ``makers``, the values that only the old release has. For minimum
-            versions and sizes, the old release's value.
+            versions and sizes, this is the value in the old release.
         new: the values that only the new release has, or the new release's value.
         count: number of values that differ. If there are very many values, ``old`` and ``new``
             don't list all of these values.
         breaking: the word for this change in ``BREAKING``; None if ``BREAKING`` has no word for it.
-        places: an example place in the old release, in the new release, or in both; empty if no
-            place is known.
+        places: one example from the old release, one from the new release, or one from each; empty
+            if no place is known.
     """
 
     kind: str
@@ -141,7 +142,7 @@ class Diff(Struct, frozen=True):
         new: the new release.
         changes: the changes, in the order of ``KINDS``.
         unknown: sentences about what could not be compared.
-        forbidden: the forbidden changes, as words of ``BREAKING``.
+        forbidden: the kinds of change that are forbidden; each is one of ``BREAKING``.
     """
 
     old: DiffSummary

@@ -6,7 +6,7 @@ from ltocompat.model.row import Tabular
 
 
 class Distribution(Tabular, frozen=True):
-    """A wheel, a conda package, or the installed distribution of a file.
+    """A wheel, a conda package, or the installed distribution that a file belongs to.
 
     Attributes:
         path: the file that was read.

@@ -10,7 +10,7 @@ from ltocompat.model.target import DriverVersion, System
 
 
 class KernelDriver(Struct, frozen=True):
-    """The driver in the kernel.
+    """The kernel-mode driver.
 
     Attributes:
         version: the driver's version, 580.95.05; on WSL2, the version of the Windows driver.
@@ -42,7 +42,7 @@ class CompatNote(Struct, frozen=True):
 
 
 class Sibling(Struct, frozen=True):
-    """A library that libcuda opens on demand.
+    """A library of the driver that libcuda opens on demand.
 
     Attributes:
         name: ``libnvidia-ptxjitcompiler``.
@@ -60,14 +60,14 @@ class UserDriver(Struct, frozen=True, repr_omit_defaults=True):
 
     Attributes:
         path: the path by which the loader finds the copy, or the copy's own path.
-        real: the file itself, after all links are followed.
-        found_by: the loader's rule: ``LD_LIBRARY_PATH``, ``ld.so.cache``.
+        real: the file itself, after all symbolic links are followed.
+        found_by: how the loader finds the copy: ``LD_LIBRARY_PATH``, ``ld.so.cache``.
         version: the version in the file's name; None on WSL2 and Jetson, whose file names have no
             version.
         cuda: its CUDA release.
-        cuda_source: the source of the release: ``cuDriverGetVersion``, ``compatibility note`` or
+        cuda_source: what says the CUDA release: ``cuDriverGetVersion``, ``compatibility note`` or
             the name of a folder.
-        compat: the reasons why this is a cuda-compat copy; empty if it is no such copy.
+        compat: the reasons why this is a cuda-compat copy; empty if it isn't one.
         note: its compatibility note.
         stub: True for a stub, which has only the names that a linker needs, and no code.
         siblings: the libraries that libcuda opens to compile code.
@@ -93,7 +93,7 @@ class UserDriver(Struct, frozen=True, repr_omit_defaults=True):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The siblings that are missing from the folder of libcuda."""
+        """The libraries of the driver that are missing from the folder of libcuda."""
         return tuple(sibling.name for sibling in self.siblings if sibling.path is None)
 
 
@@ -102,9 +102,9 @@ class CompatFolder(Struct, frozen=True):
 
     Attributes:
         driver: the copy.
-        listed_by: the setting that makes the loader search the folder: ``LD_LIBRARY_PATH``, a file
-            of ld.so.conf.d.
-        in_front: True if the loader loads this copy.
+        listed_by: the settings that make the loader search the folder: ``LD_LIBRARY_PATH``, or a
+            file in ld.so.conf.d.
+        in_front: True if this is the copy that the loader loads.
     """
 
     driver: UserDriver
@@ -117,7 +117,7 @@ class LocalGpu(Struct, frozen=True):
 
     Attributes:
         name: ``NVIDIA H100 80GB HBM3``.
-        arch: the GPU's architecture, by compute capability; None if unknown.
+        arch: the architecture with the GPU's compute capability; None if unknown.
         source: the command or file that shows the GPU.
     """
 
@@ -127,16 +127,16 @@ class LocalGpu(Struct, frozen=True):
 
 
 class LibraryPick(Struct, frozen=True):
-    """The file that one loading method finds for one library.
+    """The file that a program would load as nvJitLink, NVRTC or libNVVM, by one loading method.
 
     Attributes:
         library: ``nvJitLink``, ``nvrtc`` or ``nvvm``.
         way: ``ld.so`` (dlopen by soname) or ``cuda-pathfinder``.
         asked: the soname that the method looks for.
-        path: the path that the method finds; None if the method finds nothing.
-        real: the file itself, after all links are followed.
-        found_by: the search rule (``LD_LIBRARY_PATH``, ``site-packages``), or the reason why
-            nothing is found.
+        path: the path that the method found; None if the method found nothing.
+        real: the file itself, after all symbolic links are followed.
+        found_by: the search rule that found the file (``LD_LIBRARY_PATH``, ``site-packages``), or
+            the reason why nothing was found.
         version: ``12.4.127`` or ``12.4``.
     """
 
@@ -154,12 +154,12 @@ class Compiler(Struct, frozen=True):
 
     Attributes:
         library: ``nvrtc`` or ``nvvm``.
-        path: the file itself, after all links are followed.
+        path: the file itself, after all symbolic links are followed.
         found_via: the places or search rules that lead to this copy, separated by commas.
         version: ``12.4.127``, ``12.4``, or None.
         evidence: the source of the version: ``file banner``, ``file name``, ``dist-info`` ...
-        builtins: minor releases of each libnvrtc-builtins in the folder of this NVRTC. NVRTC needs
-            the builtins of its own release.
+        builtins: the minor release of each libnvrtc-builtins in the folder of this NVRTC. NVRTC
+            needs the builtins of its own release.
     """
 
     library: str
@@ -179,7 +179,7 @@ class Toolkit(Struct, frozen=True):
     """An installed CUDA toolkit.
 
     Attributes:
-        root: the toolkit's folder, after all links are followed.
+        root: the folder of the toolkit, after all symbolic links are followed.
         reached: how the toolkit is found: ``CUDA_HOME``, ``PATH``, ``/usr/local/cuda``.
         version: ``12.4.131``, ``12.4``, or None.
         evidence: the source of the version: ``version.json``, ``nvcc --version`` ...
@@ -196,7 +196,7 @@ class Toolkit(Struct, frozen=True):
 
 
 class InstalledPackage(Struct, frozen=True, order=True):
-    """An installed package, of Python or conda, by its metadata.
+    """An installed Python or conda package, as its metadata describe it.
 
     Attributes:
         name: the name as published: ``nvidia-nvjitlink-cu12``.
@@ -214,7 +214,7 @@ class Conda(Struct, frozen=True):
 
     Attributes:
         prefix: its folder.
-        packages: the packages that contain CUDA, by name.
+        packages: the packages that contain CUDA libraries or tools, sorted by name.
     """
 
     prefix: str
@@ -234,7 +234,7 @@ class Jetson(Struct, frozen=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
-    """The facts about one machine that CUDA code depends on; None or empty if nothing was found.
+    """The facts on which CUDA code depends, for one machine; None or empty if nothing was found.
 
     Attributes:
         system: operating system and processor.
@@ -253,7 +253,7 @@ class Environment(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
         container: the kind of container (``docker``, ``image``); None if the machine is not a
             container.
         variables: environment variables that CUDA, its containers and the loader read.
-        python: the Python program whose loading was examined.
+        python: the Python interpreter that was asked which libraries it loads.
         problems: facts that could not be determined, and why.
     """
 

@@ -10,12 +10,12 @@ _LONGEST = 4000  # characters; those of our own, without what they quote, have s
 
 
 class LtocompatError(Exception):
-    """The base of every error that ltocompat raises on purpose; its text is one sentence.
+    """The base class of the errors that ltocompat raises; the text of each error is one sentence.
 
     The middle of a very long quoted value is left out.
 
     Attributes:
-        kind: the word for such an error in a ``Failure``.
+        kind: the value of ``Failure.kind`` for such an error.
     """
 
     kind = "failed"
@@ -43,7 +43,7 @@ def readable(what: str, *errors: type[Exception], done: str = "read") -> Iterato
 
 
 class UsageError(LtocompatError):
-    """The caller gave an invalid value (a bad place, filter or option)."""
+    """The caller gave an invalid value, such as an invalid place, filter or option."""
 
     kind = "usage"
 

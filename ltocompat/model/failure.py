@@ -56,14 +56,14 @@ TRIAL_LOGGER = "ltocompat.trial"
 
 
 class Progress(Struct, frozen=True):
-    """Progress in the current input file: its path, the bytes read so far, and all bytes."""
+    """Progress in an input file: the path, the bytes read so far, and the total number of bytes."""
 
     path: str
     done: int
     total: int
 
 
-# Called with a path or a name, the bytes done and all bytes.
+# Called with a path or a name, the bytes read so far and the total number of bytes.
 OnStep = Callable[[str, int, int], None]
 
 

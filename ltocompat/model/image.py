@@ -32,7 +32,7 @@ class _OpenWords(enum.StrEnum):
 
 
 class PtxFlaw(_OpenWords):
-    """A fault because of which compilers refuse a PTX text."""
+    """A fault that makes compilers refuse a PTX text."""
 
     OTHER = "unknown"
     NARROW = "32-bit addresses"
@@ -59,7 +59,7 @@ class ImageKind(_OpenWords):
 
     @property
     def arch_form(self) -> ArchForm:
-        """The prefix of an architecture for images of this kind."""
+        """The prefix of architecture names for images of this kind."""
         return _ARCH_FORMS.get(self, ArchForm.VIRTUAL)
 
 
@@ -92,7 +92,7 @@ class Role(_OpenWords):
 
 
 class Producer(Struct, frozen=True):
-    """One tool that made an image, and the bytes that prove it.
+    """One tool that made an image, and the bytes that prove that this tool made it.
 
     Attributes:
         role: the task of the tool.
@@ -121,7 +121,7 @@ class Producer(Struct, frozen=True):
 
 
 class Needs(Struct, frozen=True):
-    """The versions that the next compiler or linker of an image must support.
+    """The versions that a tool must support to compile or link an image.
 
     Attributes:
         ptx_isa: PTX ISA version, e.g. ``8.4``.
@@ -133,7 +133,7 @@ class Needs(Struct, frozen=True):
 
 
 class LtoIrVersions(Struct, frozen=True, repr_omit_defaults=True):
-    """The versions of an LTO-IR image. A scrambled image shows only its ``container`` version.
+    """The versions of an LTO-IR image. If the image is scrambled, only ``container`` can be read.
 
     Attributes:
         container: version of the container, e.g. ``1.61``.
@@ -152,8 +152,8 @@ class CubinFacts(Struct, frozen=True):
     """Facts that only cubins have.
 
     Attributes:
-        generation: 1 for cubins with ELF ABI 7: up to sm_90a, made by toolkits up to 12.9. 2 for
-            cubins with ELF ABI 8: sm_100 and newer, and all cubins of CUDA 13.
+        generation: 1 for cubins with ELF ABI 7 (architectures up to sm_90a, toolkits up to 12.9). 2
+            for cubins with ELF ABI 8 (architectures from sm_100 on, and all cubins of CUDA 13).
         virtual_arch: architecture of the PTX from which the cubin was assembled; None if not
             recorded.
     """
@@ -173,15 +173,15 @@ class Image(Tabular, frozen=True):
         size: size in bytes after decoding; None if unknown.
         kind_number: the numeric code of the kind in the fatbin entry; None if the image is not in a
             fatbin.
-        arch: architecture in the entry header. For SASS with the suffix a, the architecture in the
-            cubin itself. None if unknown.
+        arch: architecture in the entry header. For SASS whose architecture has the suffix a, this
+            is the architecture in the cubin itself. None if unknown.
         section: name of the host file's section that contains the image; None if no section
             contains it.
         made_by: the tools that made the image, in the order in which they ran; empty if unknown.
-        needs: versions that the next compiler or linker must support.
+        needs: versions that a tool must support to compile or link the image.
         ltoir: versions of an LTO-IR image.
         cubin: facts of a SASS image.
-        compression: how it is stored.
+        compression: the compression of the stored image.
         scrambled: True if the vendor scrambles the payload (LTO-IR in compressed fatbins).
         relocatable: True if the image must be device-linked before it can be loaded; None if
             unknown.
@@ -197,14 +197,15 @@ class Image(Tabular, frozen=True):
         entry_arch: architecture in the entry header of SASS, if it differs from ``arch``; else
             None. Drivers and linkers pick the image by this architecture.
         kernels: names of the image's kernels; None if not requested or not readable.
-        empty_kernels: True if the image has kernels and each kernel only returns. For a cubin, True
-            only if its module has a larger cubin. False if kernels were not requested.
+        empty_kernels: True if the image has kernels and each kernel only returns. A cubin's kernels
+            are examined only if its module has a much larger cubin; otherwise, the value is False.
+            The value is also False if kernels were not requested.
         symbols: the image's undefined symbols, and the symbols that it defines for other images.
             None if not requested or not readable.
-        flaws: faults of a PTX text in a separate file.
+        flaws: faults of the PTX text, if it is in a file of its own or has debug information.
         kernel_set: for SASS, a number that identifies its set of kernel names.
-        sha256: SHA-256 of the decoded bytes (if scrambled, of the stored bytes); None if not
-            requested.
+        sha256: SHA-256 of the decoded bytes, or of the stored bytes if the image is scrambled; None
+            if not requested.
         problems: sentences about contradictions inside the image.
     """
 
@@ -261,7 +262,7 @@ class Image(Tabular, frozen=True):
 
 
 class Module(Tabular, frozen=True):
-    """A set of images. For a GPU, a driver or a linker picks one image of the set.
+    """A set of images. A driver or a linker picks, for each GPU, one image of the set.
 
     Attributes:
         place: the fatbin region, or the image itself if it is not in a fatbin.
@@ -269,11 +270,11 @@ class Module(Tabular, frozen=True):
             contains it.
         registered: True if the CUDA runtime loads the module, because a wrapper points to the
             module; None if unknown.
-        images: the images in file order; empty for an empty region. The images are in a tuple,
-            unless there are thousands of them.
-        guarded: True if some images have kernels that do work, but other images have none, or only
-            kernels that return at once. The value is known only if a driver picks an image that
-            does no work.
+        images: the images in file order; empty for an empty region. The sequence is a tuple if
+            there are fewer than 1024 images.
+        guarded: True if some images have kernels that contain code, but other images have no
+            kernels, or only kernels that return at once. This is examined only if a driver picks an
+            image without such code; otherwise, the value is False.
         uneven: True if the module's images may have different kernels.
     """
 
@@ -311,16 +312,16 @@ class Skipped(Tabular, frozen=True):
 
 
 class CudaLibrary(Struct, frozen=True):
-    """A CUDA library that a host file contains or needs.
+    """A CUDA library that a host file (an object, library or program) contains or needs.
 
     Attributes:
         name: ``libcuda``, ``libcudart``, ``libnvrtc``, ``libnvJitLink``, ...
         how: ``needed`` (the loader loads it), ``opened`` (its file name is a string in the data) or
             ``static`` (the file contains a copy).
         file: the needed file name, e.g. ``libnvrtc.so.13``; None for a static copy.
-        version: the version of a static copy, if the bytes of the copy prove the version; of
-            ``libcudart``, the major: ``12``.
-        evidence: the bytes that show the library.
+        version: the version of a static copy, if the bytes of the copy prove the version; for
+            ``libcudart``, only the major version: ``12``.
+        evidence: the bytes that identify the library.
     """
 
     name: str
@@ -338,8 +339,8 @@ class PtxText(Struct, frozen=True):
     """PTX texts in the data of a file, all with the same version and target.
 
     Attributes:
-        isa: the ISA version, ``7.0``.
-        target: the target, ``sm_50``.
+        isa: the ISA version, such as ``7.0``.
+        target: the target, such as ``sm_50``.
         offset: the byte offset of the first text.
         number: number of texts.
     """
@@ -351,10 +352,10 @@ class PtxText(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a text that ``str`` wrote.
+        """Read a text in the form that ``str()`` writes.
 
         Raises:
-            UsageError: the text is something else.
+            UsageError: the text does not have this form.
         """
         found = _PTX_TEXT.fullmatch(text)
         if found is None:
@@ -386,16 +387,16 @@ class HostBinary(Tabular, frozen=True, kw_only=True):
         libraries: the CUDA libraries that the file needs, opens by name, or contains as a copy.
         soname: the file name that a library gives itself (DT_SONAME, export directory).
         needed: file names of all libraries that the loader loads with the file. Libraries that
-            Windows loads at a first call are left out.
+            Windows loads only when a program first calls them (delay-loaded) are left out.
         runpath: elements of DT_RUNPATH, or of DT_RPATH if there is none, as written
-            (``$ORIGIN/../lib``). An empty element is the current folder.
+            (``$ORIGIN/../lib``). An empty element stands for the current folder.
         debug_size: size in bytes of the debug sections of host code (``.debug_info`` ...).
-        exports: exported names, if the file name contains a version of CUDA. The list is incomplete
-            if there are very many names.
+        exports: the exported names; empty unless the file name contains a CUDA version. The list is
+            incomplete if there are very many names.
         ptx_texts: PTX text in the data, which the library may pass to OptiX or a driver; ``str``
             gives ``2 texts of PTX 7.0 for sm_50, the first at 0x2040``.
-        unversioned: names of glibc's librt that the file imports without a version, although it
-            does not load librt.
+        unversioned: symbols of glibc's librt that the file imports without a version and without
+            loading librt.
     """
 
     row_columns: ClassVar[str] = (
@@ -429,14 +430,16 @@ class ImageLayer(Struct, frozen=True):
 
     Attributes:
         place: the layer in its archive.
-        history: the Dockerfile line that made the layer, ``RUN pip install torch``; empty if the
-            image has none.
+        history: the Dockerfile line that made the layer, such as ``RUN pip install torch``; empty
+            if the image records no such line.
         size: size of the unpacked files in bytes.
         hidden: size in bytes of files that later layers replace or remove; the image still contains
             them.
-        packages: distributions by path, for files that may contain code: ``torch 2.4.0 (pip)``.
+        packages: the path of each file that may contain code, and its distribution, such as ``torch
+            2.4.0 (pip)``.
         searched: folders in the image that are listed in the loader's settings.
-        files: paths of the layer's files with device code, and of its libraries and programs.
+        files: paths of the files in the layer that contain device code, and of all libraries and
+            programs.
         stored: size in bytes of the device code in these files, if it was measured.
     """
 
@@ -455,10 +458,10 @@ class Origin(Struct, frozen=True):
 
     Attributes:
         path: the path of the file in the image.
-        distribution: the package that installed the file, ``torch 2.4.0 (pip)``; empty if no
-            package did.
-        layer: the Dockerfile line that made the file's layer: ``RUN pip install torch``; empty if
-            unknown.
+        distribution: the package that installed the file, such as ``torch 2.4.0 (pip)``; empty if
+            no package installed the file.
+        layer: the Dockerfile line that made the layer of the file, such as ``RUN pip install
+            torch``; empty if unknown.
     """
 
     path: str

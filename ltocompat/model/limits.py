@@ -23,45 +23,47 @@ _BETWEEN_LOOKS = 256
 
 
 class Limits(Struct, frozen=True, repr_omit_defaults=True):
-    """Bounds for reading one input file; the defaults are well above any real library.
+    """Limits for reading one input file; the defaults are far above the needs of any real library.
 
     The highest known compression ratio of a real section is 12.6:1 (libcublasLt 13.10). Single PTX
     frames reach ratios of a few hundred to 1.
 
     Attributes:
-        image_bytes: size of one image in bytes, both stored and decoded.
-        image_ratio: decoded bytes for each stored byte of one image. This limit applies only to
-            more than 1 MiB of decoded bytes.
+        image_bytes: largest size of one image in bytes; the stored and the decoded image must not
+            be larger.
+        image_ratio: decoded bytes for each stored byte of one image. This limit applies only if an
+            image has more than 1 MiB of decoded bytes.
         total_bytes: decoded bytes of all images of one input file.
         spool_bytes: bytes read from standard input.
-        unpacked_bytes: unpacked bytes of all compressed members of one input file. A member inside
-            a member counts again. Files listed in a thin archive count, too.
+        unpacked_bytes: unpacked bytes of all compressed members of one input file. The bytes of a
+            member inside a member are counted once for each level. Files listed in a thin archive
+            count, too.
         unpacked_ratio: unpacked bytes for each stored byte of a member or a stream. This limit
-            applies only above 16 MiB. Deflate's compression ratio can't exceed 1032:1; the ratio of
-            real wheels stays below 10:1.
+            applies only if there are more than 16 MiB of unpacked bytes. Deflate's compression
+            ratio can't exceed 1032:1; the ratio of real wheels stays below 10:1.
         window_bytes: bytes that a decompressor keeps in memory for a member or an image. The
             strongest preset of xz needs 64 MiB; the strongest preset of zstd needs 128 MiB. An LZ4
-            image is decoded as a whole, which takes twice its size in memory. The largest known LZ4
-            image, a cubin of gpu4pyscf-libxc-cuda12x 0.9.0, has 134 MiB.
-        depth: levels of containers inside containers.
+            image is decoded as a whole, which needs twice its decoded size in memory. The largest
+            known LZ4 image, a cubin of gpu4pyscf-libxc-cuda12x 0.9.0, is 134 MiB in size.
+        depth: how many levels of containers may be nested.
         members: number of members of one container, or of files in one folder tree.
-        entries: number of entries of one fatbin region or concatenated entry; number of files in
-            all layers of one container image.
+        entries: number of entries in one fatbin region, or of images in one concatenated entry.
+            Also the number of files in all layers of one container image.
         sections: number of sections of one ELF file.
         symbols: number of symbols that are read from one host file.
-        text_bytes: length in bytes of one string that is kept from a file: options, identifier,
-            symbol name, note.
-        names_bytes: length in bytes of all names that are kept from one table. In hostile files, a
-            million names share the same bytes.
+        text_bytes: length in bytes of one string that is read from a file and stored: options,
+            identifier, symbol name, note.
+        names_bytes: total length in bytes of the names that are read from one table. In a hostile
+            file, a million names can share the same bytes.
         line_bytes: length in bytes of one line that is parsed as a whole: a requirement with its
             marker, or a target. Real lines stay below 1 KiB.
         comparisons: number of comparisons, such as ``>=12.4``, in one requirement. Real
             requirements have five.
         dependencies: number of dependencies of one package. Real packages have hundreds.
-        tables_bytes: size in bytes of a TOML, JSON or YAML file that is parsed as a whole. Real
-            lock files stay below 10 MB.
-        skipped: number of skipped places that are reported one by one for one input file. One
-            further row gives the number of all later places.
+        tables_bytes: largest size in bytes of a TOML, JSON or YAML file, which is parsed as a
+            whole. Real lock files stay below 10 MB.
+        skipped: for one input file, the number of skipped places that are listed. If there are
+            more, one more row gives the number of places that are not listed.
         seconds: wall-clock time for one input file.
         trial_cpu_seconds: CPU time of all trials of one run, in all of their processes. A single
             link or load gets a quarter of this time. The 6,573 fragments of libcufft 12.5 take 7 s

@@ -10,10 +10,10 @@ from ltocompat.model.arch import Release, version_numbers
 
 
 class Tool(enum.StrEnum):
-    """The two linkers of device code, by the keys of a deploy target.
+    """The two linkers of device code; the values are the keys of a deploy target.
 
-    Programs call nvJitLink, a library, to link code while they run. nvlink is a program that links
-    code when a program is built.
+    nvJitLink is a library that programs call to link code while they run. nvlink is the
+    command-line linker that links device code when a program is built.
     """
 
     NVJITLINK = "nvjitlink"
@@ -29,9 +29,9 @@ class Linker(Struct, frozen=True):
     """A copy of nvJitLink or nvlink on this machine.
 
     Attributes:
-        release: minor release, 12.4.
-        version: the most exact version that the evidence proves: ``12.4.127``, else ``12.4``.
-        path: absolute path of the file itself, after all links are followed.
+        release: the minor release, such as 12.4.
+        version: the most exact version that the evidence proves: ``12.4.127``, or only ``12.4``.
+        path: absolute path of the file itself, after all symbolic links are followed.
         found_via: the places or search rules that lead to this copy, separated by commas: ``trial
             cache``, ``wheel in site-packages``, ``conda``, ``ld.so.cache`` ...
         evidence: what proves the version: ``file banner``, ``exported symbols`` ...

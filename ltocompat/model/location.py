@@ -63,7 +63,10 @@ class Location(Struct, frozen=True, gc=False, repr_omit_defaults=True):
 
     @property
     def innermost(self) -> str:
-        """Name of the innermost member, as stored; without members, the path of the file."""
+        """Name of the innermost member, as stored.
+
+        If there are no members, the path of the file.
+        """
         return self.members[-1] if self.members else self.path
 
     @property
@@ -95,7 +98,7 @@ class Location(Struct, frozen=True, gc=False, repr_omit_defaults=True):
     def parse(cls, text: str) -> Location:
         """Read a location in the form that ``str()`` writes, or a plain path.
 
-        If a file has the whole text as its name, the location is that file.
+        If the whole text is the name of an existing file, the location is that file.
 
         Raises:
             UsageError: the text is empty.

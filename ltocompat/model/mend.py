@@ -8,15 +8,16 @@ from msgspec import Struct
 
 
 class Mend(Struct, frozen=True):
-    """A change of a wheel's metadata, RUNPATHs or tags.
+    """A change to a wheel's metadata, RUNPATHs or tags.
 
     Attributes:
         requires: requirements to add to Requires-Dist: ``nvidia-nvjitlink-cu12>=12.4,<13``.
-        instead: names of the packages whose present requirements are replaced.
-        looked_into: members, each with an element to add to its RUNPATH.
-        not_looked_into: members, each with an element to remove from its RUNPATH.
-        tag: the new tag of the file name and of WHEEL: ``py3-none-linux_x86_64``; empty if the tags
-            stay.
+        instead: names of packages; the wheel's requirements on these packages are replaced.
+        looked_into: pairs of a member and a folder that is added to the RUNPATH of this member.
+        not_looked_into: pairs of a member and a folder that is removed from the RUNPATH of this
+            member.
+        tag: the new tag in the file name and in WHEEL, such as ``py3-none-linux_x86_64``; empty if
+            the tags don't change.
     """
 
     requires: tuple[str, ...] = ()
@@ -33,7 +34,7 @@ class Mend(Struct, frozen=True):
 
 
 class Mended(Struct, frozen=True):
-    """A problem for which a change is known.
+    """A problem that a known change fixes.
 
     Attributes:
         rule: ID of its rule.
@@ -56,7 +57,8 @@ class Repaired(Struct, frozen=True):
         output: the new wheel; None if no wheel was written.
         findings: the findings that a change can fix.
         diff: the changes, as lines of a unified diff.
-        void: signatures of the old wheel, which the new wheel does not have.
+        void: signatures in the old wheel that the new wheel leaves out, since they are no longer
+            valid.
     """
 
     path: str

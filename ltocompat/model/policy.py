@@ -13,14 +13,14 @@ ANY = "*"
 
 
 class Promise(Struct, frozen=True):
-    """The promises of a project about its packages, from its policy.
+    """The architectures, the driver and the nvJitLink that a project promises for its packages.
 
     Attributes:
         source: the file with the policy.
         sass: architectures for which packages have SASS.
         ptx: architectures for which packages have PTX.
-        driver: the minimum driver; None if no driver is promised.
-        nvjitlink: the minimum nvJitLink; None if no nvJitLink is promised.
+        driver: the oldest driver that is promised to work; None if the policy promises no driver.
+        nvjitlink: the oldest nvJitLink that is promised to work; None if the policy promises none.
     """
 
     source: str

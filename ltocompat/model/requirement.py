@@ -47,18 +47,20 @@ class Asked(Tabular, frozen=True):
 
 
 class LinkerFloor(Struct, frozen=True):
-    """The minimum nvJitLink that links all LTO-IR, PTX and SASS of an artifact.
+    """The minimum nvJitLink that links all LTO-IR, PTX and SASS in an artifact.
 
     Attributes:
         possible: the oldest nvJitLink that may link all inputs; no older release can.
-        sure: the oldest nvJitLink that surely links all inputs; newer releases of its major do,
-            too. Equal to ``possible`` if the evidence is exact or a trial decided. None if the
-            tables don't have a compiler of the inputs.
-        ceiling: the first major of nvJitLink for which NVIDIA no longer promises the link, e.g. 14.
+        sure: the oldest nvJitLink that is certain to link all inputs; newer releases with the same
+            major version link them, too. Equal to ``possible`` if the evidence is exact, or if
+            trial links found the minimum. None if a compiler that made an input is not in the
+            tables.
+        ceiling: the first major version of nvJitLink for which NVIDIA no longer promises the link,
+            e.g. 14.
         tried: True if trial links found the minimum.
         rules: the rules that set the minimum.
-        newest_producer: the minimum assumes that this CUDA release, or an older release, made the
-            scrambled LTO-IR. None if the bytes or a trial show the release.
+        newest_producer: the minimum holds if this CUDA release, or an older one, made the scrambled
+            LTO-IR. None if the release is known from the bytes or from a trial link.
     """
 
     possible: Release
@@ -75,12 +77,12 @@ class LinkerFloor(Struct, frozen=True):
 
     @property
     def at_least(self) -> Release:
-        """The minimum to require: ``sure`` if it is known, else ``possible``."""
+        """The minimum to require: ``sure`` if ``sure`` is known, else ``possible``."""
         return self.sure or self.possible
 
     @property
     def wheel(self) -> str:
-        """The requirement on NVIDIA's wheel; for CUDA 12, the wheel's name ends in ``-cu12``."""
+        """The requirement for NVIDIA's wheel, whose name ends in ``-cu12`` for CUDA 12."""
         suffix = "-cu12" if self.at_least.major == LAST_WITH_SUFFIX else ""
         return f"nvidia-nvjitlink{suffix}>={self.at_least},<{self.ceiling}"
 
@@ -90,18 +92,20 @@ class RouteFloor(Struct, frozen=True, repr_omit_defaults=True):
 
     Attributes:
         route: ``load`` or ``link`` if modules can use both routes, else None.
-        coverage: numbers of modules with and without code for the GPU.
-        driver: the minimum driver; None without code for the GPU, or if no known driver works.
+        coverage: how many modules have code for the GPU, and how many have none.
+        driver: the minimum driver; None if there is no code for the GPU, or if no known driver
+            works.
         nvjitlink: the minimum nvJitLink; None if no nvJitLink is needed, or no minimum is known.
-        verdict: the verdict of ``check`` with both minimum versions; ``fail`` if no version works.
-        set_by: the rules that refuse the next older version. If no version works, the rules that
-            refuse every version.
+        verdict: the verdict that ``check`` gives for both minimum versions together; ``fail`` if no
+            version works.
+        set_by: the rules that object to the version just before the minimum. If no version works,
+            the rules with the verdict ``fail``.
         doubts: the rules that make the verdict ``undocumented`` or worse even with these versions.
-        last_driver: the newest driver branch that works, ``R580``.
+        last_driver: the newest driver branch that works, such as ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
         or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
-        possible_driver: the oldest driver that may work: between it and ``driver``, no driver
-            surely fails.
+        possible_driver: the oldest driver that may work; no driver from this one to ``driver`` is
+            certain to fail.
     """
 
     route: Route | None
@@ -118,7 +122,7 @@ class RouteFloor(Struct, frozen=True, repr_omit_defaults=True):
 
     @property
     def beyond(self) -> bool:
-        """Return whether there is code for the GPU, but no known driver or nvJitLink works."""
+        """Return whether there is code for the GPU that works with no known driver or nvJitLink."""
         return self.coverage.served > 0 and self.driver is None
 
 
@@ -127,7 +131,7 @@ NEXT = "next"
 
 
 class Service(Tabular, frozen=True):
-    """The support of an artifact for one GPU architecture.
+    """How well an artifact supports one GPU architecture.
 
     Attributes:
         number: the compute capability as 10 * major + minor.
@@ -138,16 +142,17 @@ class Service(Tabular, frozen=True):
         ptx: number of modules whose PTX the driver compiles for this architecture.
         link: number of modules that are linked for this architecture.
         none: number of modules with kernels, but without code for this architecture.
-        driver: the minimum driver that, together with ``nvjitlink``, is enough for every route for
-            which a driver works. None without code, or if no driver works.
+        driver: the minimum driver. With this driver and ``nvjitlink``, all routes work, except
+            routes for which no known driver works. None if there is no code, or if no known driver
+            works.
         beyond: True if no known driver works.
-        nvjitlink: the minimum nvJitLink that links code for this architecture; None if nothing is
-            linked, or no minimum is known.
-        routes: the minimum versions by route; ``driver`` and ``nvjitlink`` are enough for all
-            routes.
+        nvjitlink: the minimum nvJitLink that links code for this architecture, if the driver is
+            ``driver``. None if nothing is linked, or if no minimum is known.
+        routes: the minimum versions for each route; the pair of ``driver`` and ``nvjitlink`` is
+            enough for all routes.
         hardly: True if far fewer modules have code for this GPU than for another GPU; ``check``
             then warns.
-        last_driver: the newest driver branch that works, ``R580``.
+        last_driver: the newest driver branch that works, such as ``R580``.
         last_nvjitlink: the newest nvJitLink that works.
         or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
     """
@@ -180,7 +185,7 @@ class Service(Tabular, frozen=True):
 
     @property
     def kernels(self) -> tuple[int, int]:
-        """The numbers of kernels for this GPU and the best-covered GPU (0 if it is this GPU)."""
+        """The numbers of kernels for this GPU and the best-covered GPU; 0 if none is missing."""
         counts = ((route.coverage.kernels, route.coverage.best_kernels) for route in self.routes)
         return max(counts, key=lambda pair: pair[1], default=(0, 0))
 
@@ -203,7 +208,7 @@ class PasteLine(Struct, frozen=True):
     Attributes:
         where: one of ``DESTINATIONS``.
         text: the line, e.g. ``nvidia-nvjitlink>=13.3,<14``.
-        note: a note about the line; empty for none.
+        note: a note about the line; empty if there is none.
         met: True if the package's metadata already have this requirement or a tighter requirement.
             If so, ``text`` is the line in the metadata.
     """
@@ -215,14 +220,14 @@ class PasteLine(Struct, frozen=True):
 
 
 class VariantFloors(Struct, frozen=True):
-    """The needs of one variant, together with the files that belong to no variant.
+    """The requirements of one variant and of the files that belong to no variant.
 
     Attributes:
         name: file or folder of the variant in the artifact.
         modules: number of modules.
         driver_sass, driver_ptx, ptx_beyond: as in ``Required``.
-        nvjitlink: the minimum nvJitLink that surely works. If this minimum is unknown, the oldest
-            nvJitLink that may work.
+        nvjitlink: the minimum nvJitLink that is certain to work. If this minimum is unknown, it is
+            the oldest nvJitLink that may work.
         driver_or_older: as in ``Required``.
     """
 
@@ -236,7 +241,7 @@ class VariantFloors(Struct, frozen=True):
 
     @property
     def driver(self) -> DriverVersion | None:
-        """The minimum driver for the variant's SASS; without SASS, for its PTX."""
+        """The minimum driver for the variant's SASS; if there is no SASS, for its PTX."""
         return self.driver_sass or self.driver_ptx
 
 
@@ -244,15 +249,20 @@ class FloorSetter(Tabular, frozen=True):
     """The distribution that sets a minimum of several libraries together, and its code.
 
     Attributes:
-        component: ``driver``, ``nvJitLink``, or ``GPU`` if it has no code for some GPU.
+        component: ``driver`` or ``nvJitLink``; ``GPU`` if the distribution has no code for some
+            GPU.
         floor: ``>= 580.65.06``, ``no known driver``, ``no code``.
-        distribution: ``torch 2.4.0``; the file, if it belongs to no distribution.
-        place: its library, or its first module that needs the minimum.
-        archs: numbers of the architectures for which it sets the minimum; empty for nvJitLink.
+        distribution: name and version, such as ``torch 2.4.0``; the path of the file, if it belongs
+            to no distribution.
+        place: the first module that needs the minimum, or its library.
+        archs: numbers of the architectures for which the distribution sets the minimum; empty for
+            nvJitLink.
         rules: the rules that set the minimum.
-        subject: the code that needs it, ``SASS in the form of CUDA 13``; empty if code is missing.
-        without: the minimum without that distribution; empty for none.
-        release: its newest release in a survey with a lower minimum; empty for none.
+        subject: the code that needs the minimum, such as ``SASS in the form of CUDA 13``; empty if
+            the distribution lacks code for the GPU.
+        without: the minimum of the other distributions; empty if they have none.
+        release: in a survey, the newest release of the distribution with a lower minimum; empty if
+            there is none.
     """
 
     row_columns: ClassVar[str] = (
@@ -282,21 +292,21 @@ class Required(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
         modules: number of its modules.
         nvjitlink: the minimum nvJitLink; None if nothing is linked, or no minimum is known.
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
-        driver_ptx: the minimum driver that compiles all PTX with kernels; None if there is no such
-            PTX or no known minimum.
-        ptx_beyond: True if some PTX is newer than the tables, so that no known driver compiles this
-            PTX.
-        services: the support for every architecture that a toolkit since 12.0 targets, then for the
-            next generation.
+        driver_ptx: the minimum driver that compiles all PTX that has kernels; None if there is no
+            such PTX or no known minimum.
+        ptx_beyond: True if some PTX has a version that no known driver compiles.
+        services: the support for each architecture that any toolkit since 12.0 targets, and then
+            for the next generation.
         link_options: options that the artifact's links need, such as ``-lto``.
-        asked: every requirement, each once.
+        asked: the requirements, each once.
         lines: lines to paste.
-        skipped: places that could not be read; their requirements are missing.
-        no_nvjitlink: the reason why code is linked but no nvJitLink is known; else empty.
-        variants: the minimum versions of each variant; empty without variants. The variant with the
-            lowest minimums gives the minimums of the artifact.
-        driver_or_older: ``sass``, ``ptx`` or both, if their minimum driver is the oldest in the
-            tables. An older driver may then work.
+        skipped: number of places that could not be read; the answer does not include their
+            requirements.
+        no_nvjitlink: the reason why no nvJitLink is known although code is linked; else empty.
+        variants: the minimum versions for each variant; empty if there are no variants. The minimum
+            versions of the artifact are those of the variant that requires the oldest versions.
+        driver_or_older: the kinds of code (``sass``, ``ptx``) whose minimum driver is the oldest in
+            the tables. An older driver may then work.
     """
 
     path: str
@@ -316,5 +326,5 @@ class Required(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
 
     @property
     def nvjitlink_beyond(self) -> bool:
-        """Return whether some code has to be linked, but no known nvJitLink accepts this code."""
+        """Return whether some code has to be linked that no known nvJitLink accepts."""
         return self.no_nvjitlink == NO_NVJITLINK

@@ -54,7 +54,7 @@ class ImageSignature(Struct, frozen=True):
         lists_family: True for SASS whose entry lists other architectures of the family. None if the
             entry has no place for them.
         entry_arch: the architecture in its entry header, if it differs from ``arch``; else None.
-        flaws: faults of a PTX text in a separate file.
+        flaws: faults of the PTX text, if it is in a file of its own or has debug information.
         problem: a contradiction in its bytes, or why they can't be read; else None.
     """
 
@@ -103,8 +103,8 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
         behind_first: True if it lies there after the first region, where no linker looks.
         shipped_major: the major of the nvJitLink with which NVIDIA ships the CUDA library that
             contains it.
-        guarded: True if some images have kernels that do work, but other images have none, or only
-            kernels that return at once.
+        guarded: True if some images have kernels that contain code, but other images have no
+            kernels, or only kernels that return at once.
         uneven: True if the module's images may have different kernels.
     """
 

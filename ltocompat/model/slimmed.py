@@ -14,11 +14,11 @@ from ltocompat.model.verdict import Route, Verdict
 
 
 class RemovalReason(enum.StrEnum):
-    """A reason why code was removed; each byte counts for one reason.
+    """A reason why code was removed; each byte is counted under one reason only.
 
-    An image is for another CPU if no GPU that works with the library's CPU uses it. An image is
-    unused if no known GPU uses it. An image is a second copy if an earlier image is for the same
-    GPUs.
+    An image is for another CPU if only GPUs that don't work with the library's CPU use it. An image
+    is unused if no known GPU uses it. An image is a second copy if an earlier image in the module
+    is for the same GPUs.
     """
 
     OTHER_GPU = "other-gpu"
@@ -73,7 +73,7 @@ class LostGpu(Tabular, frozen=True):
 
 
 class KeptVerdict(Tabular, frozen=True):
-    """The verdict on one file, target and GPU, before and after.
+    """The verdicts before and after the change, on one file, target and GPU.
 
     Attributes:
         member: the path of the file in the artifact.
@@ -99,14 +99,14 @@ class CodeTally(Struct, repr_omit_defaults=True):
         sizes: size of the removed images in bytes, by reason, including headers and padding.
         left: for each reason, the number of unchanged modules, their size in bytes, and the place
             of the first unchanged module.
-        gpus: two numbers for each compute capability that is not kept. The first number counts
-            modules that now have no code for such GPUs. The second number counts modules that now
-            have PTX instead of SASS.
+        gpus: for each compute capability that is not kept, a pair of numbers of modules. The
+            modules of the first number now have no code for such GPUs. The modules of the second
+            number now have PTX instead of SASS.
         stored: size in bytes of all device code before the change.
         zeros: number of bytes at the ends of shortened regions; these bytes are zero now.
-        kept: number of unchanged images in changed regions; their SHA-256 was compared.
-        zstd: number of ``kept`` images that were compressed with Zstandard before the change.
-        more_zstd: number of ``kept`` images that the change compressed with Zstandard.
+        kept: number of images in changed regions that are unchanged, as their SHA-256 proves.
+        zstd: number of ``kept`` images that were already compressed with Zstandard.
+        more_zstd: number of ``kept`` images that ``slim`` compressed with Zstandard.
     """
 
     images: Counter[RemovalReason] = field(default_factory=Counter)
@@ -125,15 +125,16 @@ class Slimmed(Struct, frozen=True, kw_only=True):
 
     Attributes:
         path: the input, as the user named it.
-        output: the new file, package or folder; with ``in_place``, the folder with the original
-            files, if any.
+        output: the new file, package or folder. With ``in_place``, the folder for the original
+            files; it exists only if files were changed.
         size: size in bytes before the change; for a folder, the size of its files.
         new_size: size in bytes after the change.
         files: number of files that were changed.
         code: what changed in the device code.
         verdicts: the verdicts on kept GPUs.
         zstd_driver: the minimum driver that reads Zstandard (rule FB-01).
-        void: signatures of the old package, which were left out.
+        void: signatures in the old package that the new package leaves out, since they are no
+            longer valid.
         in_place: True if files of a folder were replaced.
     """
 
@@ -155,18 +156,18 @@ class Slimmed(Struct, frozen=True, kw_only=True):
 
     @property
     def images(self) -> int:
-        """Images that stay in changed regions, and were compared by SHA-256."""
+        """The number of images in changed regions that are unchanged, as their SHA-256 proves."""
         return self.code.kept
 
     @property
     def removed(self) -> tuple[Removal, ...]:
-        """The removed code by reason, the largest first."""
+        """The removed code for each reason; the reason with the most bytes is first."""
         sizes = self.code.sizes.most_common()
         return tuple(Removal(reason, self.code.images[reason], size) for reason, size in sizes)
 
     @property
     def untouched(self) -> tuple[Untouched, ...]:
-        """The unchanged code by reason, the largest first."""
+        """The unchanged code for each reason; the reason with the most bytes is first."""
         rows = (Untouched(reason, *row) for reason, row in self.code.left.items())
         return tuple(sorted(rows, key=lambda row: -row.size))
 

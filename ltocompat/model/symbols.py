@@ -13,7 +13,7 @@ _ONE_BYTE = re.compile(r"b1(?![0-9])")
 
 
 class DeviceSymbols(Struct, frozen=True, repr_omit_defaults=True):
-    """The functions and variables that link an image with other images; all lists are sorted.
+    """The functions and variables through which images are linked together; all lists are sorted.
 
     The lists leave out names that the driver and every linker provide, such as ``vprintf``.
 
@@ -26,9 +26,9 @@ class DeviceSymbols(Struct, frozen=True, repr_omit_defaults=True):
             name.
         weak: names with a weak definition, which a definition in a different image may replace.
         kernels: the definitions that are kernels.
-        prototypes: functions that the image shares with other images, each with its types as the
-            cubin encodes them. In ``("helper", "#vil")``, the function ``helper`` returns nothing
-            and takes an int and a long.
+        prototypes: functions that the image shares with other images. The types of each function
+            are in the encoding of the cubin. In ``("helper", "#vil")``, the function ``helper``
+            returns nothing and takes an int and a long.
     """
 
     undefined_functions: tuple[str, ...] = ()

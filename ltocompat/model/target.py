@@ -17,10 +17,10 @@ from ltocompat.model.generic import T, T_co
 
 @dataclass(frozen=True, slots=True, order=True)
 class DriverVersion:
-    """A driver by its number.
+    """A driver version.
 
     Attributes:
-        numbers: the numbers of the version: ``(550, 54, 15)``; the first number is the branch.
+        numbers: the version as numbers: ``(550, 54, 15)``; the first number is the branch.
         text: the name to show if the numbers are not an exact release (``a later 550``).
     """
 
@@ -32,7 +32,7 @@ class DriverVersion:
 
     @property
     def branch(self) -> int:
-        """550 of 550.54.15."""
+        """The first number: 550 for 550.54.15."""
         return self.numbers[0]
 
 
@@ -47,7 +47,7 @@ ANY_DRIVER = "any"  # the text of a driver that nothing names
 
 
 class Quantifier(enum.Enum):
-    """The number of a set's versions that the code has to work with: one, or all."""
+    """The meaning of several versions: all of them must work, or the target has an unknown one."""
 
     ALL = "each of them must work"
     ONE_OF = "it has one of them, but it isn't known which"
@@ -58,10 +58,10 @@ class VersionSet(Struct, Generic[T_co], frozen=True, cache_hash=True, repr_omit_
 
     Attributes:
         text: the versions as the user wrote them: ``550.54.15``, ``550``, ``>=550``.
-        values: all versions that the text can mean, oldest first. A partial version or a range has
-            several values.
-        quantifier: ``ALL`` if every value has to work (a range); ``ONE_OF`` if the target has one
-            of the values.
+        values: all versions that the text can mean, oldest first. A partial version or a range
+            stands for several versions.
+        quantifier: ``ALL`` if the code must work with every value (a range). ``ONE_OF`` if the
+            target has one of the values, but it isn't known which.
         source: the source of the versions: ``given``, ``prod.toml``, ``requirements.txt``, ``stock
             12.4``.
     """
@@ -104,7 +104,8 @@ class Gpu(Struct, frozen=True, cache_hash=True):
 
     Attributes:
         name: the name as it was written: ``h100``, ``sm_90``.
-        arch: its architecture. Only links use a suffix (``sm_90a``).
+        arch: its architecture. A suffix, as in ``sm_90a``, makes a difference only when code is
+            linked.
         data_center: True if cuda-compat supports the GPU (data centre GPUs, NGC-ready RTX, Jetson);
             None if the name doesn't show this.
         tegra: True for an integrated GPU (Jetson, DRIVE); NVIDIA does not promise that code for
@@ -145,19 +146,22 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True, repr_omit_defau
         name: its name in reports.
         system: operating system.
         driver: the kernel driver.
-        compat: the cuda-compat package in front of the driver, by its CUDA release.
-        nvjitlink: nvJitLink, by its minor release (the patch level makes no difference).
-        nvrtc: NVRTC, by its minor release.
-        nvlink: the offline device linker for objects and archives.
-        lto: True if links with LTO-IR for the target use ``-lto``.
+        compat: the CUDA release of the cuda-compat package that programs load instead of the
+            driver's libcuda.
+        nvjitlink: the minor release of nvJitLink (the patch level makes no difference).
+        nvrtc: the minor release of NVRTC.
+        nvlink: the minor release of nvlink, the offline device linker for objects and archives.
+        lto: True if links for the target use ``-lto`` when an input has LTO-IR.
         gpus: the GPUs; empty if none is known.
         sources: every known key with the source of its value.
-        by_files: True if neither a driver nor a system was given. Then the driver depends on the
-            system of each file, and ``driver`` is the Linux driver.
+        by_files: True if no driver and no operating system was given, only a CUDA release. The
+            driver then depends on the system that each file is for; ``driver`` is the driver on
+            Linux.
         windows_driver: the driver on Windows in that case; None if unknown.
-        nodes: names of the machines that this target stands for, if the target is from a file of
-            nodes.
-        untold: facts about these machines that are not in the file and can't be checked.
+        nodes: names of the machines that this target stands for, if the target comes from a node
+            file.
+        untold: facts about these machines that the node file doesn't give and that can't be
+            checked.
     """
 
     name: str
@@ -177,7 +181,7 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True, repr_omit_defau
 
     @property
     def on_windows(self) -> Target:
-        """Return this target with its Windows driver, if each file determines the driver."""
+        """Return the target for files for Windows; if ``by_files``, it has the Windows driver."""
         if not self.by_files:
             return self
         return replace(self, system=System("windows"), driver=self.windows_driver, by_files=False)
@@ -186,16 +190,16 @@ class Target(Struct, frozen=True, kw_only=True, cache_hash=True, repr_omit_defau
         """Return the target's linker for a link, and whether this linker is nvlink.
 
         Args:
-            objects: True if the inputs contain relocatable objects, which builds give to nvlink.
+            objects: True if the inputs contain relocatable objects, which a build passes to nvlink.
 
         Returns:
-            The linker (None if the target names none), and True if it is nvlink.
+            A pair: the linker (None if the target names none), and True if this linker is nvlink.
         """
         offline = self.nvlink is not None and (objects or self.nvjitlink is None)
         return (self.nvlink if offline else self.nvjitlink), offline
 
     def for_link(self, *, objects: bool) -> Target:
-        """Return this target with only the linker that links all inputs."""
+        """Return this target with only the linker that links all inputs together."""
         _, offline = self.linker_of(objects=objects)
         return replace(self, nvjitlink=None) if offline else replace(self, nvlink=None)
 

@@ -17,13 +17,13 @@ from ltocompat.model.words import count
 
 
 class Verdict(enum.IntEnum):
-    """A verdict on device code on a target, from the best to the worst.
+    """A verdict on device code for a target; the values are ordered from best to worst.
 
     ``ok``: documented to work. ``jit``: works; the driver compiles PTX at load. ``undocumented``:
     works in tests, but NVIDIA doesn't promise it. ``unknown``: a fact is missing, and the finding
     names the fact. ``fail``: the code will not link or load. Only a module can be ``not for this
-    GPU``: it has no code to check for the GPU. Any other verdict of a module outweighs ``not for
-    this GPU``.
+    GPU``, which means that none of its code is for the GPU. Any other verdict of a module outweighs
+    ``not for this GPU``.
     """
 
     NOT_FOR_GPU = -1
@@ -180,7 +180,7 @@ class BaseFinding(Tabular, frozen=True, gc=False):
 
 
 class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
-    """A finding of a rule in modules of an artifact on a target.
+    """A problem that a rule found in modules of an artifact, for one target.
 
     Attributes:
         level: its severity.
@@ -192,12 +192,13 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
         nondeterministic: True if the result differs from run to run, so that one success proves
             nothing.
         places: the affected modules; the list is incomplete if there are very many modules.
-        kernels: names of the kernels in the affected modules, each name once, if kernels were read.
+        kernels: names of the kernels in the affected modules, each name once; empty if no kernels
+            were read.
         kernel_modules: number of affected modules whose kernels were read.
         all_kernels: True if each affected module has kernels, and the names of all kernels are
             known.
-        forgiven: the reason why the finding does not count: ``known``, ``ignored`` or ``allowed``.
-            Empty if the finding counts.
+        forgiven: the reason why the finding does not make the audit fail: ``known``, ``ignored`` or
+            ``allowed``. Empty if there is no such reason.
         origins: the origins of the files with the affected modules, if the files are in a container
             image.
     """
@@ -221,14 +222,13 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
 
     @property
     def is_condition(self) -> bool:
-        """Return whether the finding is a warning about ``ok`` code, which a trial link settles."""
+        """Return whether this warns about code that is ``ok``, and a trial link can settle it."""
         return self.verdict is Verdict.OK and self.decided_by_trial
 
     def counts_from(self, threshold: Verdict) -> bool:
-        """Return whether the finding counts at this threshold.
+        """Return whether the finding is as bad as this threshold, or worse.
 
-        A warning about ``ok`` code counts as ``undocumented``. A note about ``ok`` code counts as
-        ``ok``.
+        If the verdict is ``ok``, a warning counts as ``undocumented``, and a note counts as ``ok``.
         """
         beside_ok = self.verdict is Verdict.OK and self.level is Level.WARNING
         counted = Verdict.UNDOCUMENTED if beside_ok else self.verdict
@@ -246,18 +246,19 @@ class Finding(BaseFinding, frozen=True, gc=False, kw_only=True):
 
 
 class Coverage(Struct, frozen=True, gc=False, repr_omit_defaults=True):
-    """The numbers of an artifact's modules with and without code for a GPU.
+    """How many modules of an artifact have code for a GPU, and how many have none.
 
     Attributes:
         modules: number of all modules.
         sass: number of modules whose SASS runs on the GPU.
         ptx: number of modules whose PTX the driver compiles for the GPU.
         link: number of modules that are linked for the GPU.
-        without_kernels: number of modules without kernels, as far as kernels were counted.
+        without_kernels: number of modules without kernels, among the modules whose kernels were
+            counted.
         none: number of modules with kernels but without code for this GPU.
-        kernels: number of kernels with code for this GPU, out of ``best_kernels``.
-        best_kernels: number of kernels with code for the best-covered GPU; 0 if all these kernels
-            have code for this GPU, too.
+        kernels: how many of the ``best_kernels`` kernels have code for this GPU.
+        best_kernels: number of kernels with code for the best-covered GPU. Both numbers are 0 if
+            this GPU lacks none of these kernels.
     """
 
     modules: int
@@ -293,7 +294,7 @@ class Extent(Struct, frozen=True, gc=False):
 
     @property
     def partial(self) -> bool:
-        """Return whether only some modules have the verdict; all others have a better verdict."""
+        """Return whether some modules have the verdict, and all others have a better one."""
         return 0 < self.modules < self.judged
 
     def __str__(self) -> str:
@@ -309,9 +310,9 @@ class VariantVerdict(Struct, frozen=True, repr_omit_defaults=True):
     Attributes:
         name: file or folder of the variant in the artifact.
         version: the version that distinguishes the variant: ``11.8``, ``13``.
-        verdict: the verdict on the variant, together with the files that belong to no variant.
+        verdict: the verdict on the files of the variant and the files that belong to no variant.
         rules: rules that make the verdict worse than ``jit``.
-        serves: True if the variant has code for the GPU, or if no variant has code for this GPU.
+        serves: True if the variant has code for the GPU, or if none of the variants has.
         decides: True if this variant fits best; the artifact then has the variant's verdict.
     """
 
@@ -336,19 +337,21 @@ class Result(Tabular, frozen=True, gc=False):
         path: the artifact.
         target: the deploy target.
         gpu: the GPU; None if the target names none.
-        route: how the artifact's modules get onto the GPU; None if each module has only one route.
-        verdict: the worst verdict of all modules that were checked, as the rules combine them.
+        route: the route that the verdict is about: ``load`` or ``link``. None if no module has both
+            routes; the verdict is then about all modules.
+        verdict: the worst verdict of the checked modules and of the artifact as a whole. If the
+            artifact has variants, the variant that decides sets the verdict.
         coverage: numbers of modules with and without code for the GPU.
         not_judged: routes that were not checked (``load``, ``link``), since the target names no
             driver or no linker.
         findings: the findings, the worst first.
         why: the reasoning, one sentence per line; it is computed on first access.
         extent: number of modules with the verdict.
-        forgiven: the reason why a bad verdict does not count: ``known``, ``ignored``, ``allowed``
-            or ``OTHER_VARIANT``. Empty if the verdict counts or is good.
-        distribution: the package of the artifact: ``cupy-cuda12x 14.2.0``; empty if unknown or not
-            requested.
-        variants: the verdict on each variant, oldest first; empty without variants.
+        forgiven: the reason why a bad verdict does not make the audit fail: ``known``, ``ignored``,
+            ``allowed`` or ``OTHER_VARIANT``. Empty if there is no such reason.
+        distribution: the package that contains the artifact: ``cupy-cuda12x 14.2.0``; empty if
+            unknown or not requested.
+        variants: the verdict on each variant, oldest first; empty if there are no variants.
         known_as: for a separate file, its path in the project, which doesn't depend on the current
             folder. Empty if not requested.
     """
@@ -382,7 +385,7 @@ class Result(Tabular, frozen=True, gc=False):
 
     @property
     def without_device_code(self) -> bool:
-        """Return whether the artifact surely has no device code."""
+        """Return whether it is certain that the artifact has no device code."""
         notes = all(finding.level is Level.NOTE for finding in self.findings)
         return notes and not self.coverage.modules and self.verdict is Verdict.UNKNOWN
 
@@ -394,7 +397,10 @@ class Result(Tabular, frozen=True, gc=False):
 
     @property
     def counted(self) -> Verdict:
-        """The verdict to combine: a sound file without device code is ``not for this GPU``."""
+        """The verdict to combine with other verdicts.
+
+        For a sound file without device code, this is ``not for this GPU``.
+        """
         empty = self.holds_nothing and self.verdict in (Verdict.OK, Verdict.UNKNOWN)
         return Verdict.NOT_FOR_GPU if empty else self.verdict
 

@@ -17,10 +17,10 @@ from ltocompat.model.signature import ModuleSignature
 
 
 class Waste(enum.StrEnum):
-    """A reason why bytes could be saved; each byte counts for the first reason that applies.
+    """A reason why bytes could be saved; each byte is counted under the first reason that applies.
 
-    A copy has the bytes of an earlier image. An image is for another CPU if no GPU that works with
-    the library's CPU uses it. An image is unused if no known GPU uses it.
+    A copy has the same bytes as an earlier image. An image is for another CPU if only GPUs that
+    don't work with the library's CPU use it. An image is unused if no known GPU uses it.
     """
 
     COPY_IN_ANOTHER_LIBRARY = "copy-in-another-library"
@@ -151,11 +151,12 @@ class LibraryWeight(Tabular, frozen=True):
 
 
 class KernelWeight(Struct, frozen=True):
-    """The kernels of one name.
+    """The kernels that have the same name.
 
     Attributes:
         name: the name in the cubins.
-        demangled: the C++ name; None without ``ltocompat[demangle]``, or if it equals ``name``.
+        demangled: the C++ name; None if ``ltocompat[demangle]`` isn't installed, or if the C++ name
+            equals ``name``.
         code: size in bytes of the kernel's unpacked SASS in all cubins.
         count: number of cubins with the kernel.
     """
@@ -167,7 +168,7 @@ class KernelWeight(Struct, frozen=True):
 
 
 class Saving(Tabular, frozen=True):
-    """Bytes that could be saved, for one reason; advice, never a fault.
+    """Bytes that could be saved, all for one reason. This is advice, never a fault.
 
     Attributes:
         waste: the reason.
@@ -188,7 +189,7 @@ class Saving(Tabular, frozen=True):
 
 
 class Weight(Struct, frozen=True):
-    """The sizes of the device code at one path, in bytes of unpacked files.
+    """The sizes in bytes of the device code at one path, after packages are unpacked.
 
     Attributes:
         path: the path.
@@ -199,9 +200,9 @@ class Weight(Struct, frozen=True):
         overhead: size in bytes of fatbin headers and padding.
         stored: size in bytes of all device code.
         libraries: the libraries, the largest first.
-        savings: the savings, the largest first; no byte counts twice.
+        savings: the savings, the largest first; no byte is counted twice.
         slim_saved: number of bytes that ``slim`` would remove if it kept only the given GPUs. None
-            without given GPUs. Also None if ``slim`` does not write this kind of file.
+            if no GPUs are given, or if ``slim`` does not write this kind of file.
         kernels: the kernels, the largest first; empty if not requested.
         kernels_left_out: number of kernels that are not listed, because of too many names or
             unreadable cubins.

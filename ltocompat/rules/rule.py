@@ -243,18 +243,18 @@ class Problem(BaseFinding, frozen=True, gc=False):
     """Something wrong with a machine, with a library on it, or with a package.
 
     ``remedy`` and ``evidence`` are empty if the rule's own texts apply. ``subject`` is empty if the
-    message is the subject. ``rule`` is empty until the rule's family fills it in.
+    message serves as the subject. ``rule`` is empty until ``by`` fills it in.
 
     Attributes:
-        level: the severity of the problem; None for the severity of its verdict.
-        mend: a change of the wheel that may fix the problem; None if no change is known.
+        level: the severity of the problem; if None, its verdict sets the severity.
+        mend: a change to the wheel that may fix the problem; None if no change is known.
     """
 
     level: Level | None = None
     mend: Mend | None = None
 
     def by(self, rule_id: str) -> Problem:
-        """The problem as a rule finds it, with the texts of the rule."""
+        """Return the problem with the ID and the texts of the rule that found it."""
         prose = rule_prose(rule_id)
         remedy = self.remedy or prose.finding_remedy
         evidence = self.evidence or prose.finding_evidence

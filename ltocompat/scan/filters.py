@@ -21,7 +21,7 @@ class ArchFilter(Struct, frozen=True):
     """One architecture to select.
 
     Attributes:
-        number: the number, 90 for ``sm_90a``.
+        number: 10 * major + minor of the compute capability, such as 90 for ``sm_90a``.
         suffix: the exact suffix, ``a`` for ``sm_90a``. The filter ``90`` does not match ``sm_90a``.
         form: real, virtual or LTO; None for any form.
     """
@@ -52,7 +52,9 @@ class ArchFilter(Struct, frozen=True):
 
 
 class ImageFilter(Struct, frozen=True, repr_omit_defaults=True):
-    """A selection of images. An image must match at least one value of every attribute.
+    """A selection of images.
+
+    For every attribute, an image must match at least one of the given values.
 
     Attributes:
         kinds: kinds of images; empty for any.

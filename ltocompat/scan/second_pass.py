@@ -86,7 +86,7 @@ def kernel_names(
 
     Args:
         places: modules.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         whole: modules of which every image is read. For others, the first image with kernels is
             enough: a module's images come from one source, and mostly have the same kernels.
         kept: members that the first pass unpacked.

@@ -100,7 +100,7 @@ def opened_file(file: _Bytes | BinaryIO, limits: Limits) -> Iterator[ByteView]:
 
     Args:
         file: the file, which stays open; a seekable file is read from its beginning.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
 
     Raises:
         UnreadableInput: it can't be read.

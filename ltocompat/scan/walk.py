@@ -73,7 +73,7 @@ class ScanSettings(Struct, frozen=True):
 
     Attributes:
         detail: options for reading beyond the headers.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called with path, bytes done and bytes in all of the current file.
         jobs: number of processes that read at the same time; None: one per core.
         kept: gets large members of packages, for a second reading.
@@ -335,7 +335,7 @@ def opened(path: str, limits: Limits, *, typed: bool = False) -> AbstractContext
 
     Args:
         path: the path of the file.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
         typed: True if the user named it; else it was found in a folder.
 
     Raises:

@@ -97,12 +97,12 @@ class LinkOutcome(enum.StrEnum):
     """The outcome of a link; each value says only what the link proves.
 
     Attributes:
-        ACCEPTED: all inputs were added. If an output was requested, it has no code.
+        ACCEPTED: all inputs were added. If an output was requested, the output has no code.
         COMPILED: the output has code; a later link may define the missing symbols (``-r``,
             ``-ptx``).
         LINKED: the output has a kernel, and no symbol is undefined.
-        LOST: the link succeeded, but a kernel that an input has for the target is not in the
-            output.
+        LOST: the link succeeded, but its output lacks a kernel that an input contains for the
+            target.
         UNRESOLVED: the library's log names symbols that no input defines. This proves nothing about
             compatibility.
         REFUSED: the library returned an error.
@@ -125,7 +125,7 @@ _FAILED = ("refused", "crashed", "timed out")
 
 
 class Step(enum.StrEnum):
-    """The last call to nvJitLink in a link."""
+    """The last nvJitLink call that a link made."""
 
     CREATE = "create"
     ADD = "add"
@@ -148,11 +148,11 @@ class TrialAnswer(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     Attributes:
         PLACE: the attribute with the place of the failure.
         outcome: the outcome.
-        step: the last call to the library; if a call failed, that call.
+        step: the call to the library that failed, or the last call if no call failed.
         code: the result of that call (0 is success); None after a crash.
         code_name: the code's name in that version; None if our table has none.
         log: the library's logs and output, truncated to ``TrialLimits.log_bytes``.
-        signal: after a crash, the signal's name (``SIGSEGV``); None without a signal.
+        signal: after a crash, the name of the signal (``SIGSEGV``); None if there was no signal.
         exit_status: after a crash without a signal, the exit status of the process.
         output: the output, if it was requested and is not over ``TrialLimits.output_bytes``.
         confirmed: True if the input caused the failure: a fresh process repeated it, or this was
@@ -221,16 +221,16 @@ class Answer(TrialAnswer, frozen=True, kw_only=True):
 
     Attributes:
         outcome: the outcome.
-        step: the last call to the library; if a call failed, that call.
+        step: the call to the library that failed, or the last call if no call failed.
         input_name: the input that the linker refused; None if the linker refused no input.
-        unresolved: the undefined symbols listed in the log; the log may list only the first of
-            them.
-        seconds: time in the library.
+        unresolved: the undefined symbols that the log lists; the log may list only the first few.
+        seconds: the time spent in the library.
         output_size: size of the output in bytes; None if there is no output.
         kernels_in_output: number of kernels in the output; None if no output can be read.
         lost: kernels that are in the inputs, but not in the output.
-        registers: the most registers per thread that any kernel uses; None if there is no kernel.
-        release: version of the library that answered.
+        registers: the highest number of registers per thread in any kernel; None if there is no
+            kernel.
+        release: the minor release that the linker reported.
     """
 
     PLACE = "input_name"
