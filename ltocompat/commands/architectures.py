@@ -21,7 +21,7 @@ from ltocompat.targets.arch_list import arch_list
 
 
 class Architectures(Struct, frozen=True):
-    """The architectures of the images in a file, ascending, each with its number of images.
+    """The architectures in a file, in ascending order, each with its number of images.
 
     Attributes:
         sass: architectures of SASS: ``sm_90a``.
@@ -43,11 +43,11 @@ def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Archite
 
     Args:
         source: a file, folder, package, location, bytes or an open binary file.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: there is nothing at a location.
+        UsageError: a given path or location does not exist.
     """
     counts: dict[ImageKind, Counter[SmArch]] = {kind: Counter() for kind in ImageKind}
     skipped: list[Skipped] = []
@@ -72,18 +72,19 @@ def serves(
 
     Args:
         source: a file, folder, package, location, bytes or an open binary file.
-        archs: in any spelling of ``ltocompat audit --require-archs``: ``8.0;9.0+PTX``,
-            ``75-real;90``, ``sm_90``, ``hopper``; or several of them.
-        limits: bounds for reading one file.
+        archs: one or several texts that ``ltocompat audit --require-archs`` accepts:
+            ``8.0;9.0+PTX``, ``75-real;90``, ``sm_90``, ``hopper``.
+        limits: upper limits on sizes, counts and time for reading one file.
 
     Returns:
-        For each architecture, the sum over all files: ``coverage.served`` of ``coverage.modules``
-        modules have code for such a GPU, whatever its driver is. If modules can be loaded or
-        linked, the route that works for more modules counts.
+        For each architecture, the numbers of modules in all files together. ``coverage.served`` of
+        the ``coverage.modules`` modules have code for such a GPU. The driver makes no difference.
+        If modules can be loaded or linked, the numbers are for the route that works for more
+        modules.
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: an architecture is invalid, or there is nothing at a location.
+        UsageError: an architecture is invalid, or a given path or location does not exist.
     """
     lists = [archs] if isinstance(archs, str) else archs
     wanted = dict.fromkeys(

@@ -84,30 +84,32 @@ def audit(
         paths: one or several files, folders, packages or locations.
         policy: a ``Policy`` or its file. None: the nearest ``ltocompat.toml`` or
             ``pyproject.toml``. Without a policy, only the rules that need no target apply.
-        targets: where releases run, instead of the policy's targets.
-        require_archs: architectures for which every artifact must have code, instead of the
-            policy's: lists as ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc spell them.
-        max_bytes: the size of the largest file that may be released, instead of the policy's limit.
-        max_member_bytes: the largest size of an unpacked file inside a wheel, instead of the
+        targets: the targets on which the project's releases must run; they replace the policy's
+            targets.
+        require_archs: architectures for which every artifact must have code; they replace the
+            policy's list. They are written as for ``TORCH_CUDA_ARCH_LIST``, CMake or nvcc.
+        max_bytes: the size of the largest file that may be released; it replaces the policy's
+            limit.
+        max_member_bytes: the size limit for an unpacked file inside a wheel; it replaces the
             policy's limit.
-        baseline: known findings, which do not fail the audit.
-        beside: packages that will be installed together with the packages at the paths.
-        install_linkers: install missing nvJitLinks that a trial needs.
+        baseline: known findings, which do not make the audit fail.
+        beside: packages that will be installed together with the given packages.
+        install_linkers: install the nvJitLinks that trial links need, if they are missing.
         cache: use cached answers of trial links, and cache new ones.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Yields:
-        For each file, first its requirements as ``require`` gives them. Then its verdicts by
-        target, GPU and route; without targets, there are none. Last, its problems that need no
-        target, if there are any.
+        For each file, its requirements come first, as ``require`` gives them. Its verdicts follow,
+        sorted by target, GPU and route; if there are no targets, there are no verdicts. Its
+        problems that depend on no target come last, if there are any.
 
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: no path is named, the policy has a mistake, or a location is invalid.
-        Missing: an nvJitLink, a driver or a GPU that a trial needs is missing.
+        Missing: a trial needs an nvJitLink, a driver or a GPU that is not there.
     """
     scope = _scope(options)
     found: Iterator[Audited | Required]

@@ -45,36 +45,37 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
     """Check every file at these paths for every target and each of its GPUs.
 
     Args:
-        paths: one or several files, folders, packages, locations, ``-`` for standard input, bytes
-            or open binary files. Bytes are listed as ``input-0``, ``input-1``, by their position.
-            Without paths: all packages with device code in an environment of this machine.
-        targets: one or several targets, as values or as texts that ``--deploy-target`` accepts.
-            Without targets: this machine.
+        paths: one or several files, folders, packages, places in files (``libx.a::m.o``), ``-``
+            (standard input), bytes, or open binary files. Inputs that are bytes are listed as
+            ``input-0``, ``input-1``, by their position. Without paths: all packages with device
+            code in an environment of this machine.
+        targets: one or several targets: ``Target`` objects, or texts that ``--deploy-target``
+            accepts. Without targets: this machine.
         python: the interpreter whose environment is checked; None: the active environment's
-            interpreter, else the running interpreter. On every target, the environment's packages
-            are checked with the libraries that they install.
+            interpreter, else the running interpreter. On every target, the packages are checked
+            together with the libraries that these packages install.
         route: the route to check for modules with two routes: ``load`` or ``link``. None checks
             both.
-        together: check the contents of all paths as one link.
-        beside: packages that will be installed together with the packages at the paths.
+        together: check the contents of all paths as if they were linked together.
+        beside: packages that will be installed together with the given packages.
         trial_link: try the nvJitLinks of the targets. ``auto`` tries only installed nvJitLinks, and
             only for unknown verdicts.
         trial_load: load the modules on this machine's GPUs, if this machine is a target.
         install_linkers: install the missing linkers.
         cache: use cached answers of trial links, and cache new ones.
         floors: also find the minimum versions that a package needs, and compare the package's
-            metadata with these versions. False checks only the code, which takes a tenth of the
-            time.
-        limits: bounds for reading one file.
+            metadata with these versions. If False, only the code is checked, which takes a tenth of
+            the time.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Yields:
-        First the problems of this machine, if it is a target. Then the results of each file as soon
-        as ltocompat has read the file. They are sorted by target, then by GPU, then by route. If a
-        target is not this machine, the problems of a package's metadata that need no target come
-        last.
+        The problems of this machine come first, if it is a target. The results of each file follow
+        as soon as ltocompat has read the file. They are sorted by target, then by GPU, then by
+        route. If a target is not this machine, the problems of a package's metadata that depend on
+        no target come last.
 
     Raises:
         UnreadableInput: a path can't be opened.

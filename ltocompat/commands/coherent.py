@@ -21,9 +21,10 @@ class Coherence(Struct, frozen=True):
         parts: ``("nvrtc", "headers")``.
         releases: the CUDA release of each part. For a driver, it is the release that
             cuDriverGetVersion() returns.
-        verdict: ``ok``: the parts work together; ``undocumented``: the parts worked together in
-            every measured case; ``unknown``: some programs break; ``fail``: all programs break.
-        breaks: what breaks; for ``ok``, what would break if the releases did not fit.
+        verdict: ``ok``: the parts work together. ``undocumented``: the parts worked together in
+            every measured case. ``unknown``: some programs work, but others break. ``fail``: all
+            programs break.
+        breaks: what breaks; for ``ok``, what would break if the releases were not compatible.
         source: the document or the measurement.
     """
 
@@ -46,7 +47,8 @@ def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
         The pairs of parts that affect each other, the worst first.
 
     Raises:
-        UsageError: a part or a version is invalid, or a driver is newer than the tables.
+        UsageError: a part or a version is invalid, or a driver is newer than all drivers in the
+            tables.
     """
     known = {name for pair in rows(PartPair) for name in (pair.first, pair.second)}
     releases: dict[str, Release] = {}

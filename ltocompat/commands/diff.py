@@ -54,12 +54,12 @@ def diff(options: DiffOptions) -> Diff:
         kernels: also compare the names of kernels. This decodes every image.
         forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
             ``nvjitlink-rose``, ``lost-ptx``.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
 
     Raises:
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
-        UsageError: there is nothing at a location, or both sides are standard input.
+        UsageError: a given path or location does not exist, or both sides are standard input.
     """
     (found,) = run(options)
     return found
@@ -70,7 +70,7 @@ def run(options: DiffOptions) -> Iterator[Diff]:
 
     Raises:
         UnreadableInput: a path can't be opened, or a saved inspection can't be used.
-        UsageError: there is nothing at a location, or both sides are standard input.
+        UsageError: a given path or location does not exist, or both sides are standard input.
     """
     paths = os.fspath(options.old), os.fspath(options.new)
     if paths == ("-", "-"):

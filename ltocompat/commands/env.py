@@ -35,7 +35,7 @@ class Surroundings(Struct, frozen=True):
         environment: the facts.
         target: the deploy target for this machine.
         problems: the problems of the machine, the worst first.
-        sandbox: the mechanisms of this machine that confine trials; None if the facts are from
+        sandbox: the mechanisms with which this machine confines trials; None if the facts are from
             another machine.
     """
 
@@ -46,17 +46,19 @@ class Surroundings(Struct, frozen=True):
 
 
 def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
-    """Show the driver, GPUs and CUDA libraries of this machine, or of another machine's files.
+    """Show the driver, GPUs and CUDA libraries of this machine, or of one whose files are given.
 
     This process loads nothing: child processes run commands and open libraries.
 
     Args:
-        root: the folder that is ``/`` of the other machine, or a saved container image. From an
-            image, files that the loader reads are unpacked into a temporary folder. Variables of
-            the image count; variables and commands of this machine don't.
+        root: the root folder (``/``) of the other machine, or a saved container image. For an
+            image, the files that the loader reads are unpacked into a temporary folder. The
+            environment variables of the image are used. The variables and commands of this machine
+            are not used.
 
     Raises:
-        UsageError: ``root`` is neither a folder nor an image, or is an archive of several images.
+        UsageError: ``root`` is not a folder or an image, or is an archive that holds several
+            images.
         UnreadableInput: the image can't be read.
     """
     with _machine(root) as (machine, unread):

@@ -13,17 +13,17 @@ from ltocompat.scan.sources import Source
 
 
 class Evaluator:
-    """A ``check`` of many sources, for targets that are read only once.
+    """A ``check`` of many sources that reads the targets just once.
 
     It keeps no file open. A verdict on a fragment of a few kilobytes takes about a millisecond.
 
     Args:
-        targets: one or several targets, as values or as texts that ``--deploy-target`` accepts.
-            Default: this machine, as it is now.
+        targets: one or several targets: ``Target`` objects, or texts that ``--deploy-target``
+            accepts. Default: this machine, as it is now.
         route: the route to check for modules with two routes: ``load`` or ``link``. None checks
             both.
         floors: also compare the metadata of packages with the minimum versions that the code needs.
-        limits: bounds for reading one source.
+        limits: upper limits on sizes, counts and time for reading one source.
 
     Raises:
         UsageError: a target is invalid.
@@ -42,11 +42,11 @@ class Evaluator:
         self._options = CheckOptions(targets=resolved, route=route, floors=floors, limits=limits)
 
     def check(self, *sources: Source, together: bool = False) -> list[Result]:
-        """Check each source by itself, or the contents of all of them as one link.
+        """Check each source separately; with ``together``, check one link of all their contents.
 
         Raises:
             UnreadableInput: a source can't be opened.
-            UsageError: no source is given, or there is nothing at a location.
+            UsageError: no source is given, or a given path or location does not exist.
         """
         if not sources:
             raise UsageError("there is nothing to check; give bytes, an open file or a path")

@@ -36,15 +36,15 @@ def explain(options: ExplainOptions, *, on_error: OnError | None = None) -> tupl
     """Return the rules that explain a text, the most likely cause first.
 
     Args:
-        text: a rule's ID (``ptx-01``), a topic (``forward compatibility``), or an error: its
-            number, its name, or its text with the lines around it.
+        text: a rule's ID (``ptx-01``), a topic (``forward compatibility``), or an error. An error
+            is given by its number, by its name, or by its text with the lines around it.
         places: files, folders and packages. ``at_fault`` of the first cause lists the places that
             have the problem.
         here: use the driver, GPU and nvJitLink of this machine if the text doesn't name them.
-        python: an interpreter, whose packages are searched if there are no places.
+        python: the interpreter whose packages are searched if no places are given.
         progress: called while files are read.
-        on_error: called with the error of each place that fails; the function goes on with the next
-            place. None: raise the first error.
+        on_error: called with the error of each file that fails; the search then goes on with the
+            next file. None: raise the first error.
 
     Raises:
         UsageError: the text is empty, or the interpreter does not run.

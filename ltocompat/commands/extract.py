@@ -27,7 +27,7 @@ class Extracted(Struct, frozen=True):
     """One file that was written.
 
     Attributes:
-        place: the image in the file.
+        place: the place of the image in the input file.
         path: the new file.
         what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``fatbin`` or ``bin``.
         note: a note for the user; None for no note.
@@ -43,13 +43,14 @@ class Extracted(Struct, frozen=True):
 def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into the folder ``output``, which is created if missing.
 
-    Cubins and PTX are written decoded. LTO-IR is written raw if it can be read; otherwise, it is
-    written as a fatbin with one entry. Each file is named after the place of its image. No file is
-    overwritten, and no file is written outside the folder.
+    Cubins and PTX are decoded before they are written. LTO-IR is written raw if it can be read;
+    otherwise, it is written as a fatbin with one entry. Each file name shows the file, the offset
+    and the architecture of its image. No file is overwritten, and no file is written outside the
+    folder.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: the folder can't be written, or there is nothing at a place.
+        UsageError: the folder can't be written, or a given path or place does not exist.
     """
     return answers(run(options), on_error=None)
 

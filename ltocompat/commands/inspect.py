@@ -33,45 +33,46 @@ if TYPE_CHECKING:
 
 @public(InspectOptions, "*paths", without=("keep_gpus", "platform"))
 def inspect(options: InspectOptions, *, on_error: OnError | None = None) -> Iterator[Record]:
-    """List the device code in files, folders and places, and the tools that made it.
+    """List the device code in files, in folders and at places in files, and the tools that made it.
 
     Memory use stays constant, and several large files are read at the same time.
 
     Args:
-        paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
-            or open binary files. Bytes are listed as ``input-0``, ``input-1``, by their position.
+        paths: files, folders, places in the form of ``Location`` (``libx.a::m.o``), ``-`` (standard
+            input), bytes, or open binary files. Inputs that are bytes are listed as ``input-0``,
+            ``input-1``, by their position.
         kernels: also read the names of kernels.
         hashes: also compute the SHA-256 of every decoded image.
-        trial_link: find the release that made scrambled LTO-IR: try nvJitLinks until one nvJitLink
-            accepts it.
-        install_linkers: install missing nvJitLinks that a trial needs.
+        trial_link: try one nvJitLink after another until one accepts the scrambled LTO-IR; this
+            shows which release made it.
+        install_linkers: install the nvJitLinks that trial links need, if they are missing.
         where: the images to yield; modules without such an image are left out.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Yields:
-        For each file, in the order of the paths, its ``Module``, ``Skipped`` and ``HostBinary``
-        values in file order, then its ``Artifact``. A part that can't be read is a ``Skipped``,
-        never an exception.
+        The records of each file, in the order of the paths. The ``Module``, ``Skipped`` and
+        ``HostBinary`` values of a file come first, in file order; its ``Artifact`` follows. A part
+        that can't be read is a ``Skipped``, never an exception.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is nothing at a place.
-        Missing: an nvJitLink that a trial needs is missing.
+        UsageError: a given path or place does not exist.
+        Missing: a trial link needs an nvJitLink that is not installed.
     """
     return answers(run(options), on_error)
 
 
 def producer(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Producer, ...]:
-    """Return the compilers, assemblers and linkers that made device code, as its bytes say.
+    """Return the compilers, assemblers and linkers that made device code, according to its bytes.
 
     Args:
-        source: the output of NVRTC or nvJitLink, a fatbin, an object or a library, as bytes, an
-            open binary file or a path.
-        limits: bounds for reading it.
+        source: the output of NVRTC or nvJitLink, a fatbin, an object or a library. It is given as
+            bytes, an open binary file or a path.
+        limits: upper limits on sizes, counts and time for reading it.
 
     Returns:
         The producers of all images, each once, in file order. Empty if there is no image, or if no
@@ -93,7 +94,7 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
     """Yield the records of ``inspect``; an unreadable path is a ``Failure`` among them.
 
     Raises:
-        Missing: an nvJitLink that a trial needs is missing.
+        Missing: a trial link needs an nvJitLink that is not installed.
     """
     detail = ReadOptions(options.kernels, options.hashes)
     with ExitStack() as stack:

@@ -36,7 +36,7 @@ def with_kernel_names(
 
     Args:
         records: the results of one artifact, and other records.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         exceptions: the exceptions of a policy.
         kept: the members that were unpacked when the artifact was read.
     """

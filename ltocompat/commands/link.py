@@ -59,7 +59,7 @@ class Linked(Struct, frozen=True):
         answer: the answer of the library in a process that has not linked before.
         again_seconds: time of the same link in a process that has linked before; None if not
             measured.
-        reason: the log in one sentence; None if the log has no message.
+        reason: the message in the log, shortened to one sentence; None if the log has no message.
     """
 
     linker: Linker
@@ -73,7 +73,7 @@ class Linked(Struct, frozen=True):
 
 @public(LinkOptions, "*places")
 def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
-    """Link the code at these places, once with each linker.
+    """Link the code in these files and places, once with each linker.
 
     Args:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in them.
@@ -84,11 +84,11 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         each: link every image separately, not all images together.
         add_only: with ``each``: add each image to the linker without linking. This is fast and
             shows whether the linker accepts the image's LTO-IR version. nvlink has no such step.
-        output: write the linked cubin to this file, with LTO where possible. Only one linker is
-            allowed.
+        output: the file for the linked cubin, which is linked with LTO if possible. Only one linker
+            is allowed.
         install_linkers: install missing linkers for trials.
         where: link only images that match, each as a separate input.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called as inputs are read.
 
     Raises:

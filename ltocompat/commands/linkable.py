@@ -22,8 +22,8 @@ class LinkVerdict(Struct, frozen=True):
             result. ``unknown``: ``reasons`` name the missing facts.
         reasons: one sentence for each reason; empty for ``ok``.
         remedy: the fix for the first reason; empty if there is nothing to do.
-        fragments: positions of the fragments that the reasons are about; empty if the reasons are
-            about all fragments.
+        fragments: positions of the fragments to which the reasons apply; empty if the reasons apply
+            to all fragments.
         result: the whole result of ``check`` for the link.
     """
 
@@ -48,13 +48,13 @@ def linkable(
     fragments take 2 to 4 ms.
 
     Args:
-        fragments: all inputs of the link, as bytes, open files or paths: LTO-IR, PTX, relocatable
-            cubins, fatbins, objects and archives.
+        fragments: all inputs of the link (LTO-IR, PTX, relocatable cubins, fatbins, objects and
+            archives), given as bytes, open files or paths.
         linker: the release of nvJitLink: ``12.4``, ``12.4.127``, or a set of releases
             (``>=12.4,<13``).
         arch: the target of the link: ``sm_90``, ``sm_90a``, or a GPU by name.
         driver: the driver that loads the result: ``570.124.06``. None: the load is not checked.
-        limits: bounds for reading one fragment.
+        limits: upper limits on sizes, counts and time for reading one fragment.
 
     Raises:
         UnreadableInput: a fragment can't be opened.

@@ -38,21 +38,23 @@ def matrix(options: MatrixOptions, *, on_error: OnError | None = None) -> Iterat
     """Check against every nvJitLink, every driver branch and every architecture.
 
     Args:
-        paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        python: without paths, the environment to read: its interpreter or its folder.
+        paths: files, folders, places in files (``libx.a::m.o``), ``-`` (standard input), bytes, or
+            open binary files.
+        python: the environment that is read if no paths are given; the interpreter or the folder of
+            the environment.
         targets: show one matrix instead, with a row for each artifact and a column for each of
             these deploy targets.
         trial_link: try every nvJitLink.
         install_linkers: install the missing linkers.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is nothing at a place.
-        Missing: an nvJitLink is missing.
+        UsageError: a given path or place does not exist.
+        Missing: a trial link needs an nvJitLink that is not installed.
     """
     return (each for each in answers(run(options), on_error) if isinstance(each, Matrix))
 
@@ -63,7 +65,7 @@ def run(options: MatrixOptions) -> Iterator[Target | Result | Matrix | Failure |
     For deploy targets, yield the records of ``check``, then one matrix.
 
     Raises:
-        Missing: an nvJitLink is missing.
+        Missing: a trial link needs an nvJitLink that is not installed.
     """
     if options.targets:
         yield from _by_target(check.run(CheckOptions(**asdict(options))))

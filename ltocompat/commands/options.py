@@ -230,7 +230,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Options of every command that reads files.
 
     Attributes:
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
     """
 

@@ -40,7 +40,7 @@ class Packages:
     Args:
         paths: the inputs, as the user named them; a place inside a package is not enough to check
             it.
-        beside: packages that will be installed together with the packages at the paths.
+        beside: packages that will be installed together with the given packages.
         limits: bounds for reading metadata.
         sources: bytes to read instead of some paths.
 

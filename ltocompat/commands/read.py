@@ -60,14 +60,14 @@ from ltocompat.scan.weigh import Weigher
 
 
 class Reading:
-    """The answers about one file, without reading the file again.
+    """A file that was read; it answers questions without reading the file again.
 
-    A reading contains no bytes of the file, and can be pickled. Each method answers like the verb
-    with the same name, except that its findings name no kernels. To read these names, the file
+    A reading contains no bytes of the file, and can be pickled. Each method gives the answer of the
+    command with the same name, but the findings name no kernels. To find these names, the file
     would have to be read again.
 
     Attributes:
-        path: the file as the caller named it, or as it was found in a folder.
+        path: the path of the file, as the caller gave it or as it was found in a folder.
         size: size in bytes.
         sha256: SHA-256 of the file's bytes; empty if the file can't be opened.
     """
@@ -80,7 +80,7 @@ class Reading:
 
     @property
     def distribution(self) -> Distribution | None:
-        """The file itself as a package, or the package that contains the file; else None."""
+        """The file itself if it is a package, or the package that contains the file; else None."""
         return self._kept.distribution()
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class Reading:
         return self._kept.place, self.sha256, *self._kept.chunks
 
     def records(self) -> Iterator[Record]:
-        """Records as ``inspect`` yields them: modules, host files, skipped places, and the file."""
+        """Yield the records of ``inspect``: modules, host files, skipped places, then the file."""
         for chunk in self._kept.chunks:
             yield from pickle.loads(zlib.decompress(chunk))  # noqa: S301 - our own
 
@@ -110,10 +110,11 @@ class Reading:
         beside: Sequence[str | os.PathLike[str]] = (),
         floors: bool = True,
     ) -> Iterator[Result]:
-        """Check the file for deploy targets.
+        """Check whether the file works on deploy targets.
 
         Args:
-            targets: one or several targets, as values or as texts that ``--deploy-target`` accepts.
+            targets: one or several targets: ``Target`` objects, or texts that ``--deploy-target``
+                accepts.
             route: the route to check for modules with two routes: ``load`` or ``link``. None checks
                 both.
             beside: packages that are installed together with the file.
@@ -121,8 +122,8 @@ class Reading:
                 needs.
 
         Yields:
-            The results by target, then by GPU, then by route. Last come the problems of the
-            package, if there are any.
+            The results by target, then by GPU, then by route. The problems of the package come
+            last, if there are any.
 
         Raises:
             UsageError: a target is invalid, or a path in ``beside`` is not a package.
@@ -136,19 +137,19 @@ class Reading:
             yield advising_trials(result_of(self.path, problems, self._kept.summary.origins))
 
     def require(self) -> Required:
-        """The requirements on drivers, GPUs and nvJitLinks."""
+        """Return the drivers, GPUs and nvJitLinks that the file requires."""
         return self._kept.required
 
     def matrix(self) -> Iterator[Matrix]:
-        """The verdicts on the file for every nvJitLink and every driver branch."""
+        """Yield the verdicts on the file for every nvJitLink and every driver branch."""
         return matrices(self._kept.summary, linker_targets(), Engine())
 
     def weigh(self) -> Weight:
-        """The size of the file's device code, and the bytes that could be saved."""
+        """Return the size of the file's device code, and the bytes that could be saved."""
         return weight_of(self.path, self._kept.measured)
 
     def audit(self, *, beside: Sequence[str | os.PathLike[str]] = ()) -> Result:
-        """The problems of the file that need no target, such as metadata that don't fit its code.
+        """Return the problems that depend on no target, such as metadata that don't match the code.
 
         Args:
             beside: packages that are installed together with the file.
@@ -231,24 +232,25 @@ def read(
     """Read every file once, so that later questions don't need the file again.
 
     Args:
-        sources: files, folders, places, ``-`` for standard input, bytes, or open binary files. An
-            open file is listed under its ``name``, and bytes as ``input-0``, ``input-1``, by their
-            position. With ``ltocompat[remote]``, also addresses that fsspec knows
-            (``s3://bucket/x.whl``); each is fetched once.
-        limits: bounds for reading one file.
+        sources: files, folders, places in files (``libx.a::m.o``), ``-`` (standard input), bytes,
+            or open binary files. An open file is listed under its ``name``. Bytes are listed as
+            ``input-0``, ``input-1``, by their position. If ``ltocompat[remote]`` is installed, a
+            source may also be an address that fsspec supports (``s3://bucket/x.whl``); each is
+            fetched once.
+        limits: upper limits on sizes, counts and time for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each source that fails; the function goes on with the
+        on_error: called with the error of each source that fails; reading then goes on with the
             next source. None: raise the first error.
 
     Yields:
-        A reading for every file. In folders, only packages and files with device code have a
-        reading.
+        A ``Reading`` for every file. In folders, files that are no packages and have no device code
+        are left out.
 
     Raises:
         UnreadableInput: a source can't be opened, or can't be read to its end.
-        UsageError: there is nothing at a place, or an argument is not a source.
-        Missing: an address needs fsspec, which is not installed.
+        UsageError: a given path or place does not exist, or an argument is not a source.
+        Missing: a source is an address, and fsspec is not installed.
     """
     reader = _Reader(ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs))
     if not source_names(sources):
@@ -268,7 +270,7 @@ def read_known_file(file: BinaryIO, sha256: str, *, limits: Limits = DEFAULT_LIM
     Args:
         file: the file, called by its ``name``.
         sha256: the SHA-256 of its bytes, so that it isn't computed again.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
 
     Raises:
         UnreadableInput: it can't be read to its end.

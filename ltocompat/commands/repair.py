@@ -44,10 +44,11 @@ from ltocompat.scan.extract_bytes import images_at
 def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterator[Repaired]:
     """Write repaired wheels, with corrected metadata, RUNPATHs and tags.
 
-    patchelf removes folders of the build machine from RUNPATHs (PKG-14) and adds the folders of
-    NVIDIA's wheels (PKG-07). Requires-Dist gets missing requirements and bounds (PKG-01, PKG-02,
-    PKG-04, NJL-06). Tags get the CPU architecture of the libraries inside (PKG-06). Each change is
-    checked beforehand. The new wheel is read again before it gets its name: fixed findings must be
+    ``repair`` calls patchelf to change RUNPATHs. It removes the folders of the build machine
+    (PKG-14), and adds the folders of NVIDIA's wheels (PKG-07). It adds missing requirements and
+    version bounds to Requires-Dist (PKG-01, PKG-02, PKG-04, NJL-06). It changes the wheel's tags to
+    the CPU architecture of the libraries in the wheel (PKG-06). Each change is checked beforehand.
+    Before the new wheel gets its final name, ``repair`` reads it again. Fixed findings must be
     gone, and no new finding may appear. A wheel without such findings is copied.
 
     Args:
@@ -55,15 +56,15 @@ def repair(options: RepairOptions, *, on_error: OnError | None = None) -> Iterat
         output: the folder for the new wheels. The folder is created if missing, and no file in it
             is replaced.
         dry_run: write nothing.
-        only: IDs of rules; findings of other rules stay.
-        beside: packages that will be installed together with the packages at the paths.
-        limits: bounds for reading one file.
+        only: IDs of rules; only the findings of these rules are fixed.
+        beside: packages that will be installed together with the given packages.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Raises:
-        UnreadableInput: a path can't be opened, or is a damaged wheel.
+        UnreadableInput: a path can't be opened, or the wheel is damaged.
         UsageError: the file is not a wheel, or there is no folder to write into.
         Missing: patchelf is not installed.
         LtocompatError: the new wheel can't be written, or would be worse than the old wheel.

@@ -27,21 +27,23 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
     """Show which drivers, GPUs and nvJitLinks each file at these paths needs.
 
     Args:
-        paths: files, folders, places, ``-`` for standard input, bytes or open binary files.
-        python: without paths, the environment to read: its interpreter or its folder.
-        trial_link: find the release that made scrambled LTO-IR: try nvJitLinks until one nvJitLink
-            accepts it.
-        install_linkers: install missing nvJitLinks that a trial needs.
-        limits: bounds for reading one file.
+        paths: files, folders, places in files (``libx.a::m.o``), ``-`` (standard input), bytes, or
+            open binary files.
+        python: the environment that is read if no paths are given; the interpreter or the folder of
+            the environment.
+        trial_link: try one nvJitLink after another until one accepts the scrambled LTO-IR; this
+            shows which release made it.
+        install_linkers: install the nvJitLinks that trial links need, if they are missing.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
-        together: show the needs of one link of all contents.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        together: show what one link of all contents together requires.
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is nothing at a place.
-        Missing: an nvJitLink that a trial needs is missing.
+        UsageError: a given path or place does not exist.
+        Missing: a trial link needs an nvJitLink that is not installed.
     """
     return (record for record in answers(run(options), on_error) if isinstance(record, Required))
 
@@ -49,16 +51,16 @@ def require(options: RequireOptions, *, on_error: OnError | None = None) -> Iter
 def needs(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Required:
     """Return the minimum drivers for the SASS and PTX of a source, and the minimum nvJitLink.
 
-    ``nvjitlink.at_least`` is the minimum that surely links all code. ``services`` has the minimum
-    versions for each GPU. A call checks each version, and takes some 50 ms.
+    ``nvjitlink.at_least`` is the minimum that links all code. ``services`` has the minimum versions
+    for each GPU. A call checks every version; the whole call takes about 50 ms.
 
     Args:
         source: bytes, an open binary file, or a path.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
 
     Raises:
         UnreadableInput: it can't be opened.
-        UsageError: there is nothing at the place, or the place is a folder of several files.
+        UsageError: the source does not exist, or is a folder with several files.
     """
     found = list(require(source, limits=limits))
     if len(found) != 1:
@@ -104,7 +106,7 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
     """Yield the requirements, then the code that sets them; an unreadable path is a ``Failure``.
 
     Raises:
-        Missing: an nvJitLink that a trial needs is missing.
+        Missing: a trial link needs an nvJitLink that is not installed.
     """
     options, named, notes = with_files(options, locks=not (options.why and options.survey))
     yield from notes

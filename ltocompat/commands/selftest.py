@@ -121,8 +121,8 @@ class SelfTestStep(Struct, frozen=True):
         target: the architecture; None if the step doesn't depend on it.
         gpu: index of the GPU; None if none is used.
         result: the result.
-        detail: what was found or done, or why the step failed, in one sentence.
-        seconds: time in the library; None if it was not measured.
+        detail: one sentence about what was found or done, or why the step failed.
+        seconds: the time spent in the library; None if it was not measured.
     """
 
     name: str
@@ -153,13 +153,14 @@ _WAYS = (
 def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
     """Compile, link, load and run a kernel on this machine.
 
-    Each step is yielded when it is done. Steps that need a failed step are left out.
+    Each step is yielded when it is done. Steps that depend on a failed step are skipped.
 
-    Without a driver or a GPU, the test ends after the link, which is for sm_80.
+    If the machine has no driver or no GPU, the test links for sm_80 and ends after the link.
 
     Args:
         nvjitlink: a version or a path. Default: the nvJitLink that cuda-pathfinder finds for
-            programs of this Python, else the newest nvJitLink installed for trials.
+            programs of this Python. If it finds none, the default is the newest nvJitLink that was
+            installed for trials.
         install_linkers: install that version for trials if it is missing.
 
     Raises:

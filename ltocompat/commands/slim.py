@@ -55,32 +55,34 @@ _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 
 @public(SlimOptions, "*paths")
 def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[Slimmed]:
-    """Write new files and packages without the device code that the kept GPUs don't use.
+    """Write new files and packages that contain only the device code that the kept GPUs use.
 
-    Code that a kept GPU uses always stays. Without GPUs, architectures, targets or a policy,
-    ``slim`` removes only second copies, and code that no GPU uses. Before a new file gets its name,
-    ``slim`` reads the file again and compares it with the old file.
+    ``slim`` never removes code that a kept GPU uses. If no GPUs, architectures, targets or policy
+    are given, ``slim`` removes only second copies and code that no GPU uses. Before a new file gets
+    its final name, ``slim`` reads it again and compares it with the old file.
 
     Args:
         paths: libraries, objects, archives, executables, wheels, zips, conda packages, folders.
-        output: the new file, or a folder for the new files. Several inputs need a folder.
+        output: the new file, or a folder for the new files. If there are several inputs, this is a
+            folder.
         keep_gpus: the GPUs for which code is kept: ``h100``, ``h100+l4``.
         keep_archs: architectures whose images are kept: ``sm_90,compute_120``.
         targets: deploy targets whose GPUs are kept.
-        policy: a ``Policy`` or its file. Code for the policy's targets, ``require-gpus`` and
-            ``require-archs`` is kept.
+        policy: a ``Policy`` or its file. Code is kept for the policy's targets, and for what
+            ``require-gpus`` and ``require-archs`` list.
         ptx: also keep PTX that future GPUs can use.
         pack: compress code again with Zstandard: ``size``, ``balance`` or a level from 1 to 19.
-        to_zstd: with ``pack``, also compress LZ4 and uncompressed code. Drivers before 550.54.14
-            (CUDA 12.4) can't read the new code.
+        to_zstd: with ``pack``, also use Zstandard for code that is uncompressed or compressed with
+            LZ4. Drivers before 550.54.14 (CUDA 12.4) can't read the new code.
         max_bytes: stop as soon as the new file has at most this size. The steps are: compress code,
-            remove code that no GPU uses, remove second copies, remove PTX of GPUs that have SASS.
+            remove code that no GPU uses, remove second copies, remove PTX for GPUs that also have
+            SASS.
         build: the build number of new wheels.
-        in_place: replace the files of a folder. The original files go into the new folder
-            ``output``.
-        limits: bounds for reading one file.
+        in_place: change the files inside the given folder. Copies of the original files are written
+            to the new folder ``output``.
+        limits: upper limits on sizes, counts and time for reading one file.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Raises:

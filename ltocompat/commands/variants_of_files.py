@@ -42,7 +42,7 @@ class InstalledVariants(Struct):
     """Holds back the files that may be variants until it is known which files their packages open.
 
     Args:
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
     """
 
     _limits: Limits

@@ -34,7 +34,7 @@ def ptx_toolkit(isa: str) -> Release | None:
 
 
 def toolkit_ptx(cuda: str) -> str | None:
-    """Return the newest version of the PTX ISA that a CUDA release reads: ``8.7`` for ``12.8``.
+    """Return the newest PTX ISA version that a CUDA release accepts: ``8.7`` for ``12.8``.
 
     Args:
         cuda: ``12.8`` or ``12.8.93``.
@@ -59,7 +59,7 @@ def driver_cuda(driver: str) -> Release | None:
 
 
 def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
-    """Return the driver that came with a CUDA release; no older driver surely runs its code.
+    """Return the driver that came with a CUDA release; an older driver may not run its code.
 
     Args:
         cuda: ``12.8``.
@@ -72,14 +72,14 @@ def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
 
 
 def supports(driver_or_cuda: str, arch: str) -> bool | None:
-    """Return whether a driver runs an architecture, or a toolkit makes code for it.
+    """Return whether a driver can run code for an architecture, or a toolkit can compile for it.
 
-    A driver newer than the tables runs all architectures that the newest known driver runs. A newer
-    minor release makes code for all architectures of the release before it. None: only the tables
-    of a newer ltocompat can answer.
+    A driver newer than the tables runs all architectures that the newest known driver runs. A minor
+    release newer than the tables supports all architectures of the minor release before it. The
+    result is None if only the tables of a newer ltocompat can answer.
 
     Args:
-        driver_or_cuda: a driver, ``570.124.06`` or ``R570``, or a CUDA release, ``12.8``.
+        driver_or_cuda: a driver (``570.124.06``, ``R570``) or a CUDA release (``12.8``).
         arch: ``sm_120``, or a GPU by name: ``h100``.
 
     Raises:

@@ -38,24 +38,24 @@ def weigh(options: WeighOptions, *, on_error: OnError | None = None) -> Iterator
     """Show the size of the device code in files, folders and packages, and what could be saved.
 
     Args:
-        paths: files, folders, places as ``Location`` writes them, ``-`` for standard input, bytes
-            or open binary files.
+        paths: files, folders, places in the form of ``Location`` (``libx.a::m.o``), ``-`` (standard
+            input), bytes, or open binary files.
         kernels: also rank the kernels by the size of their code. This unpacks all images.
         keep_gpus: also say what ``slim`` would save if it kept code only for these GPUs:
             ``h100+l4``.
-        limits: bounds for reading one file.
+        limits: upper limits on sizes, counts and time for reading one file.
         jobs: number of processes that read one path each; None: one per core.
         progress: called while files are read.
-        on_error: called with the error of each path that fails; the function goes on with the next
+        on_error: called with the error of each path that fails; reading then goes on with the next
             path. None: raise the first error.
 
     Yields:
-        One weight for each path. The weight of a folder or package covers all of its contents, so
-        it counts copies between libraries.
+        One ``Weight`` for each path. For a folder or package, it covers all contents, so it also
+        finds code that several libraries contain.
 
     Raises:
         UnreadableInput: a path can't be opened.
-        UsageError: there is nothing at a place, or a GPU is unknown.
+        UsageError: a given path or place does not exist, or a GPU is unknown.
     """
     return answers(run(options), on_error)
 

@@ -37,7 +37,7 @@ def package_in(view: ByteView, path: str, limits: Limits = DEFAULT_LIMITS) -> Pa
     Args:
         view: its bytes.
         path: its name, which has the tags of a wheel.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
     """
     with suppress(OSError, ValueError, LtocompatError):
         return _read(view, path, Budget(limits))
@@ -51,7 +51,7 @@ def package_of(
 
     Args:
         path: a wheel or conda package, a ``*.dist-info`` folder, or a file of an installed package.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
         source: bytes to read instead of the path; None: read the path.
 
     Returns:
@@ -102,7 +102,7 @@ def packages_at(
 
     Args:
         path: the path of the file or folder.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
         system: the system for a lock file; None: Linux on x86-64.
 
     Raises:

@@ -20,18 +20,18 @@ _VERBS = {
 
 
 def to_json(records: object) -> str:
-    """Return the JSON document of the records that ``inspect``, ``check`` and other functions give.
+    """Return the JSON document for records that ``inspect``, ``check`` or others returned.
 
     Args:
         records: one record, or all records of one call.
 
     Returns:
-        ASCII text, equal to the verb's output with ``--format json``. ``ltocompat schema VERB``
-        prints its schema.
+        ASCII text, the same as the output of the command with ``--format json``. ``ltocompat schema
+        VERB`` prints its schema.
 
     Raises:
         UsageError: there is no record, or no command writes records of this type. Records of
-            ``audit`` need the policy: use ``ltocompat audit --format json``.
+            ``audit`` can't be written without the policy; use ``ltocompat audit --format json``.
     """
     found: list[object] = [*(records if isinstance(records, Iterable) else (records,))]
     kinds = [type(record).__name__ for record in found] or ["an empty answer"]

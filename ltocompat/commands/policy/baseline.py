@@ -35,22 +35,22 @@ class Baseline(Struct, frozen=True):
     """The known findings.
 
     Attributes:
-        source: the file; empty for none.
-        findings: the fingerprint of each finding, with one extent for each artifact that has the
-            finding.
+        source: the file; empty if there is none.
+        findings: for each finding, its fingerprint and the extent of the finding in each artifact.
+            The extent gives the verdict, the number of modules and the required versions.
     """
 
     source: str = ""
     findings: Mapping[str, tuple[Extents, ...]] = field(default_factory=dict)
 
     def knows(self, fingerprint: str, gpu: str, extent: FindingExtent) -> bool:
-        """Return whether one artifact has the finding on this GPU, with the same extent or more."""
+        """Return whether an artifact has the finding on this GPU, to at least the same extent."""
         return any(
             no_worse(extent, extents.get(gpu, ())) for extents in self.findings.get(fingerprint, ())
         )
 
     def extents(self, fingerprint: str) -> Extents:
-        """The known extents of a finding in all artifacts, by GPU."""
+        """Return, for each GPU, the largest extent that a finding has in any artifact."""
         known: dict[str, FindingExtent] = {}
         for extents in self.findings.get(fingerprint, ()):
             for gpu, extent in extents.items():

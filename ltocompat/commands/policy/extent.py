@@ -30,7 +30,7 @@ class ExtentPart(Struct, frozen=True, order=True):
 
     Attributes:
         verdict: their verdict.
-        modules: number of modules: 0 for an artifact as a whole, None for any number.
+        modules: number of modules; 0 stands for the artifact as a whole, None for any number.
         asked: the version or name that the modules require: ``driver 525.60.13``, ``sm_90``. Empty
             if the modules require nothing; ``*`` matches any requirement.
     """
@@ -45,9 +45,9 @@ class ExtentPart(Struct, frozen=True, order=True):
         return f"{self.verdict}{number}{asks}"
 
     def is_covered(self, known: ExtentPart) -> bool:
-        """Return whether ``known`` has an equal or worse verdict and an equal or higher version.
+        """Return whether the verdict and the required version of ``known`` are at least as bad.
 
-        Parts about modules and parts about the whole artifact never cover each other.
+        A part about modules never covers a part about the whole artifact, nor the other way round.
         """
         alike = known.modules is None or bool(known.modules) == bool(self.modules)
         return alike and self.verdict <= known.verdict and _asks_no_more(self.asked, known.asked)

@@ -44,10 +44,11 @@ class FindingKey(Struct, frozen=True):
 
     Attributes:
         rule: ID of the rule.
-        distribution: name of the package without its version; for a separate file, its path in its
-            project.
-        member: the path to the file inside the package, without versions, joined by ``::``; may be
-            empty.
+        distribution: name of the package without the version; for a file outside a package, the
+            path of the file in the project.
+        member: the path of the file inside the package, without version numbers. ``::`` separates
+            an archive from the path inside it. Empty for a file outside a package, and for findings
+            about the package itself.
         subject: what the finding is about.
         route: ``load`` or ``link``; empty if each module has only one route.
         target: the keys of the deploy target, without its name and its GPUs.
@@ -62,13 +63,13 @@ class FindingKey(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """128 bits of SHA-256 as 32 hexadecimal digits."""
+        """The first 128 bits of the SHA-256 of the key, as 32 hexadecimal digits."""
         text = "\0".join(astuple(self)).encode("utf-8", "surrogatepass")
         return hashlib.sha256(text).hexdigest()[:32]
 
     @property
     def place(self) -> str:
-        """The location, as a policy can name it: ``nvidia-cusparse::nvidia/lib/libcusparse.so``."""
+        """The location in the form for policies: ``nvidia-cusparse::nvidia/lib/libcusparse.so``."""
         return "::".join(filter(None, (self.distribution, self.member)))
 
 

@@ -26,9 +26,9 @@ class Standing(enum.StrEnum):
     """The effect of a finding on the audit.
 
     Attributes:
-        COUNTS: the finding fails the audit.
-        UNDECIDED: a fact about the finding is missing, so that the audit can't pass.
-        PASSES: the verdict of the finding is better than the verdicts that fail the audit.
+        COUNTS: the finding makes the audit fail.
+        UNDECIDED: a fact about the finding is missing, so the audit can't pass.
+        PASSES: the verdict of the finding is better than the verdicts that make the audit fail.
         KNOWN: the baseline lists the finding.
         IGNORED: an exception with an end date covers the finding.
         ALLOWED: an exception without an end date covers the finding.
@@ -50,10 +50,11 @@ class Assessed(Struct, frozen=True):
     """The assessment of one finding.
 
     Attributes:
-        standing: whether the finding counts.
+        standing: the effect of the finding on the audit.
         fingerprint: the key of the finding.
         exception: the exception that covers the finding, else None.
-        limits: for each exception that does not cover the finding, the reason, as one clause.
+        limits: one clause for each exception that does not cover the finding; the clause says why
+            not.
     """
 
     standing: Standing
@@ -67,12 +68,13 @@ class Audited(Struct, frozen=True):
 
     Attributes:
         checked: the result as ``check`` gives it.
-        result: the same result, with levels by the policy. A finding that counts is an error. Any
-            other finding is a note, and its ``forgiven`` gives the reason. The verdict stays.
+        result: the same result, with the same verdict. The policy sets the level of each finding: a
+            finding that makes the audit fail is an error. If an exception or the baseline covers
+            the finding, the finding is a note, and its field ``forgiven`` gives the reason.
         assessed: the assessment of each finding, in the same order.
-        failed: True if a finding fails the audit (its standing is ``COUNTS``).
-        undecided: True if no finding fails the audit, but the audit can't pass because a fact is
-            missing.
+        failed: True if a finding makes the audit fail (``Standing.COUNTS``).
+        undecided: True if no finding makes the audit fail, but the audit can't pass because a fact
+            is missing.
     """
 
     checked: Result
@@ -83,7 +85,7 @@ class Audited(Struct, frozen=True):
 
     @property
     def counted(self) -> Verdict:
-        """The verdict for combining results: ``fail`` if a finding fails the audit."""
+        """The verdict of the audit on this result: ``fail`` if a finding makes the audit fail."""
         if self.failed:
             return Verdict.FAIL
         if self.undecided:
@@ -91,13 +93,13 @@ class Audited(Struct, frozen=True):
         return Verdict.NOT_FOR_GPU if self.result.holds_nothing else Verdict.OK
 
     def not_excepted(self) -> Result:
-        """The result without findings that an exception covers; a baseline keeps this result."""
+        """Return what a baseline stores: the result without findings that an exception covers."""
         pairs = zip(self.checked.findings, self.assessed, strict=True)
         left = tuple(finding for finding, assessed in pairs if assessed.exception is None)
         return replace(self.checked, findings=left)
 
     def having(self, *standings: Standing) -> tuple[tuple[Finding, Assessed], ...]:
-        """Return the findings with these standings."""
+        """Return the findings that have one of these effects on the audit."""
         pairs = zip(self.result.findings, self.assessed, strict=True)
         return tuple(
             (finding, assessed) for finding, assessed in pairs if assessed.standing in standings

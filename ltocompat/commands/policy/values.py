@@ -18,7 +18,7 @@ _MOST_NAMED = 3  # kernels that an ignore is not about
 
 
 class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
-    """Findings that do not fail the audit, until a given day or always.
+    """Findings that do not make the audit fail, either until a given day or without an end.
 
     Attributes:
         expires: the last day of the exception; None if it has no end date.
@@ -28,29 +28,29 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
 
     @property
     def by_kernel(self) -> bool:
-        """Return whether the exception is limited to some kernels."""
+        """Return whether the exception applies only to kernels with certain names."""
         return self.kernel != ANY
 
     @property
     def extent(self) -> FindingExtent:
-        """The largest extent that the exception allows."""
+        """The limits of the exception: the worst verdict, the modules and the highest versions."""
         return tuple(ExtentPart(self.verdict, self.modules, asked) for asked in self.asks)
 
     @property
     def narrowness(self) -> tuple[tuple[bool, int], ...]:
-        """A sort key that is greater for a narrower exception: path, subject, kernels, target."""
+        """A sort key of path, subject, kernels and target, greater for a narrower exception."""
         of_gpus = (self.gpus is not None, -len(self.gpus or ()))
         patterns = (self.path, self.about, self.kernel, self.target)
         return (*map(_literal, patterns), of_gpus, (self.route is not None, 0))
 
     @property
     def why(self) -> str:
-        """The reason why findings do not count, as one phrase."""
+        """The reason why the findings do not make the audit fail, as one phrase."""
         until = "allowed" if self.expires is None else f"ignored until {self.expires}"
         return f"{until} ({self.reason})"
 
     def concerns(self, result: Result, finding: Finding) -> bool:
-        """Return whether the exception matches a finding; kernels and extent are not compared."""
+        """Return whether the exception matches a finding, apart from its kernels and limits."""
         if finding.rule != self.rule or not fnmatchcase(result.target.name, self.target):
             return False
         if self.gpus is not None and gpu_key(result.gpu) not in self.gpus:
@@ -64,7 +64,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         return any(fnmatchcase(name, self.path) for name in (*names, key.place))
 
     def beyond_kernels(self, finding: Finding) -> str:
-        """Return a clause with the kernels that the exception doesn't cover; empty for none."""
+        """Return a clause that names kernels that the exception doesn't cover; empty if none."""
         if not self.by_kernel:
             return ""
         others = [name for name in finding.kernels if not _is_kernel(name, self.kernel)]
@@ -100,9 +100,10 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
     """The policy of a project for its releases.
 
     Attributes:
-        targets: the targets on which releases run; if empty, only the rules that need no target
-            apply.
-        prefix: the prefix of the policy's tables in its file: ``tool.ltocompat.``.
+        targets: the targets on which the project's releases must run; if empty, only the rules that
+            need no target apply.
+        prefix: the beginning of the names of the policy's tables: ``tool.ltocompat.`` in
+            pyproject.toml.
         trial_auto: True if installed nvJitLinks are tried for unknown verdicts.
         here: the machine on which modules are loaded; None if no modules are loaded.
         exceptions: the exceptions, with or without an end date.
@@ -121,7 +122,7 @@ class Policy(PolicyDemands, frozen=True, kw_only=True):
 
     @property
     def given(self) -> bool:
-        """Return whether a file or options set the policy."""
+        """Return whether a policy is given, by a file or by options."""
         return bool(self.source or self.options)
 
     def origin(self, key: str) -> str:

@@ -75,7 +75,7 @@ class RunOptions(Struct, frozen=True):
         dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
         append: Add to a dataset that was made with different sources, targets or versions.
         retry_failed: Retry every package that failed before.
-        limits: bounds for reading one package.
+        limits: upper limits on sizes, counts and time for reading one package.
     """
 
     sources: Annotated[tuple[str, ...], Argument(metavar="SOURCE...")]

@@ -51,7 +51,7 @@ def read_package(
         make: makes its rows.
         measures: returns the cost of the task; called at its end.
         targets: spellings of deploy targets; none: the targets of its platforms.
-        limits: bounds for reading it.
+        limits: upper limits on sizes, counts and time for reading it.
 
     Raises:
         UnreadableInput: it can't be read to its end.

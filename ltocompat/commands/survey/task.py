@@ -43,7 +43,7 @@ class TaskOptions(Struct, frozen=True):
         targets: spellings of deploy targets; none: the targets of each package's platforms.
         settings: the settings of the indexes for downloads; None: no downloads.
         limit_bytes: the largest distribution that is fetched or read.
-        limits: bounds for reading one package.
+        limits: upper limits on sizes, counts and time for reading one package.
     """
 
     facts: str
