@@ -95,7 +95,8 @@ def test_every_gpu_will_do_for_code_without_kernels(runtime: str | None) -> None
         replace(each, how="none", driver=least, last_driver=None, routes=(floor,))
         for each in required.services
     ]
-    text = "\n".join(specification([replace(required, services=tuple(idle), asked=())]))
+    asked = required.asked if runtime else ()
+    text = "\n".join(specification([replace(required, services=tuple(idle), asked=asked)]))
     (rule,) = yaml.safe_load(text)["compatibilities"][0]["rules"]
     for gpu in (50, 80, 90, 120):
         assert matches(rule, labels("550.54.14", gpu))
