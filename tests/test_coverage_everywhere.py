@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import struct
 from collections.abc import Sequence
@@ -512,12 +513,16 @@ def test_each_image_tells_the_kernels_that_a_gpu_gets(modules: list[Kernels], gp
 
 @pytest.mark.parametrize(
     ("relocatable", "size"),
-    [(False, 0), (True, 0), (True, 1 << 14), (True, 20_000), (True, 1 << 17)],
+    [(final, size) for size in (0, 1 << 14, 20_000, 1 << 17) for final in (False, True)],
 )
-def test_device_functions_of_any_size_are_no_kernels(
-    size: int, tmp_path: Path, *, relocatable: bool
+@pytest.mark.parametrize("compression", [None, "none", "lz4", "zstd"])
+def test_device_functions_and_variables_of_any_size_are_no_kernels(
+    size: int, compression: str | None, tmp_path: Path, *, relocatable: bool
 ) -> None:
-    """As CUPTI in torch 1.13.1 has them: a relocatable cubin of 19 KiB with handlers alone."""
+    """As a relocatable cubin of 19 KiB with handlers alone in CUPTI of torch 1.13.1.
+
+    And as the tables of ggml-common.h, 27 KiB beside no kernel, in llama.cpp's libggml-cuda.so.
+    """
     cubin = bytearray((FOLDER / "cubin/nvcc-13.0-sm_80-without-kernels.cubin").read_bytes())
     if relocatable:
         struct.pack_into("<H", cubin, 16, 1)
@@ -525,7 +530,12 @@ def test_device_functions_of_any_size_are_no_kernels(
     table = cubin[start : start + 64 * count]
     struct.pack_into("<Q", cubin, 40, len(cubin) + size)  # the last of its bytes
     path = tmp_path / "x.so"
-    path.write_bytes(elf([Part(".rodata", bytes(cubin) + bytes(size) + bytes(table))]))
+    filled = random.Random(size).randbytes(size)  # noqa: S311 - which doesn't compress
+    code = bytes(cubin) + filled + bytes(table)
+    if compression is not None:
+        spec = writer.EntrySpec(writer.KINDS["sass"], code, sm=80, compression=compression)
+        code = writer.region([writer.entry(spec)])
+    path.write_bytes(elf([Part(".rodata", code)]))
     (result,) = ltocompat.check(path, TARGET, route="load")
     assert (result.verdict, result.coverage.without_kernels) == (Verdict.OK, 1)
     assert {finding.rule for finding in result.findings} <= {"IMG-03"}

@@ -277,15 +277,17 @@ def test_a_selftest_tells_what_the_linker_said() -> None:
 
 @pytest.mark.parametrize(("more", "sure"), [(-1, False), (0, False), (1, True)])
 @pytest.mark.parametrize("relocatable", [False, True])
-def test_a_large_cubin_has_kernels_unless_it_is_an_object(
-    more: int, *, sure: bool, relocatable: bool
+@pytest.mark.parametrize("kernels", [0, 7])
+def test_a_large_cubin_with_constants_of_kernels_has_kernels_unless_it_is_an_object(
+    more: int, kernels: int, *, sure: bool, relocatable: bool
 ) -> None:
     size = module_reader._LARGE + more
     for kind in (ImageKind.SASS, ImageKind.PTX):
         final = relocatable if kind is ImageKind.SASS else None
-        image = some(kind=kind, stored_size=size, relocatable=final)
+        image = some(kind=kind, stored_size=size, relocatable=final, kernel_set=kernels)
         found = module_reader._surely_has_kernels(image)
-        assert found == (sure and kind is ImageKind.SASS and not relocatable)
+        large = sure and kind is ImageKind.SASS and not relocatable
+        assert found == (large and bool(kernels))
 
 
 def test_files_beyond_the_most_are_compared_as_one(monkeypatch: Patch) -> None:

@@ -170,8 +170,10 @@ def _counted(stored: StoredImage, image: Image) -> Image:
 
 
 def _surely_has_kernels(image: Image) -> bool:
-    """Return whether to leave a cubin unread: one without kernels has nothing to be large with.
+    """Return whether to leave a large cubin unread: its section names have constants of kernels.
 
-    A relocatable one may have functions of any size.
+    Without kernels, it may be large with tables of variables. A relocatable one may have functions
+    of any size.
     """
-    return image.relocatable is False and (image.stored_size or 0) > _LARGE
+    large = (image.stored_size or 0) > _LARGE
+    return large and image.relocatable is False and image.kernel_set != 0
