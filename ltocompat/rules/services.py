@@ -45,7 +45,9 @@ def as_loaded(service: Service, *, possible: bool = False) -> Service:
         service: a GPU for which a driver works.
         possible: True for the oldest driver that doesn't surely fail.
     """
-    first = next(route for route in service.routes if route.coverage.served)
+    # Code without kernels serves no GPU, and has a driver for the runtime of its libraries.
+    served = (route for route in service.routes if route.coverage.served)
+    first = next(served, service.routes[0])
     return replace(service, driver=first.possible_driver if possible else first.driver)
 
 
