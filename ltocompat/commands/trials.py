@@ -99,14 +99,14 @@ class Trials(ExitStack):
         self, whole: ArtifactSummary, read: ScanOptions, texts: Sequence[str], route: Route | None
     ) -> Answers:
         """Return linkers' answers to one link; ``auto``: only if needed, from installed ones."""
-        from ltocompat.trial.try_single_link import SingleLinkTrial
+        from ltocompat.trial.try_single_link import try_single_link
 
         at_hand, targets = self._options.trial_link == AUTO, read.targets or ()
         asked = unknown_on(whole, targets, route) if at_hand else targets
         if not asked:
             return {}
         linkers = self._linkers(only_at_hand=at_hand)
-        return SingleLinkTrial(asked, linkers).answers(texts, read.settings)
+        return try_single_link(texts, asked, linkers, read.settings)
 
     def ask_driver(self, machine: Target) -> None:
         """Try the driver of this machine, which is a target."""

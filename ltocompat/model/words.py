@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ltocompat.model.errors import UsageError
+from ltocompat.model.generic import T
 
 
 def count(number: int, noun: str) -> str:
@@ -82,6 +83,11 @@ def json_object(text: str | bytes | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def items_of(value: object, kind: type[T]) -> list[T]:
+    """Return the items of a type in a list of JSON or TOML; none if the value is no list."""
+    return [item for item in value if isinstance(item, kind)] if isinstance(value, list) else []
 
 
 def bytes_of(text: str) -> int:

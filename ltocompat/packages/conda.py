@@ -19,7 +19,7 @@ from ltocompat.files.first_bytes import BZIP2_MAGIC
 from ltocompat.files.regular import read_regular
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import MIB, Budget, Limits
-from ltocompat.model.words import json_object
+from ltocompat.model.words import items_of, json_object
 from ltocompat.packages.declared import of_conda
 from ltocompat.packages.members import member_of, members_of, zip_names
 from ltocompat.packages.values import Dependency, Kind, Package, normalized, within_limits
@@ -45,6 +45,7 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     if index is None:
         return None
     value = json_object(index.peek(0, _MOST_INDEX))
+    most = budget.limits.dependencies
     problems = [] if value else [f"{_INDEX} is not an object of JSON"]
     keys = ("depends", "constrains")
     lines = (_dependencies(key, value.get(key, []), problems, budget) for key in keys)
@@ -52,14 +53,14 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
     requires = tuple(within_limits(every, f"the dependencies of {_INDEX} are", problems))
     if not isinstance(value.get("name"), str):
         problems.append(f"{_INDEX} has no name")
-    subdir = value.get("subdir")
+    subdir, depends = value.get("subdir"), items_of(value.get("depends"), str)
     return Package(
         kind=Kind.CONDA,
         path=path,
         name=normalized(str(value.get("name", ""))),
         version=str(value.get("version", "")),
         requires=requires,
-        requires_dist=tuple(_lines(value.get("depends"), budget.limits.dependencies)),
+        requires_dist=tuple(" ".join(line.split()) for line in depends[:most]),
         platforms=(subdir,) if isinstance(subdir, str) else (),
         files=tuple(_files(found.get(PATHS), problems, budget)),
         declared=tuple(filter(None, map(of_conda, requires))),
@@ -106,16 +107,9 @@ def _files(paths: ByteView | None, problems: list[str], budget: Budget) -> Itera
     except LimitExceeded as error:
         problems.append(f"{PATHS} is not read: {error}")
         return
-    rows = json_object(paths.all()).get("paths")
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, dict) and isinstance(row.get("_path"), str):
+    for row in items_of(json_object(paths.all()).get("paths"), dict):
+        if isinstance(row.get("_path"), str):
             yield row["_path"]
-
-
-def _lines(value: object, most: int) -> Iterator[str]:
-    for line in value[:most] if isinstance(value, list) else ():
-        if isinstance(line, str):
-            yield " ".join(line.split())
 
 
 def _dependencies(

@@ -18,6 +18,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import LimitExceeded
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
+from ltocompat.model.words import items_of
 from ltocompat.packages.values import SHOWN, Declared, Kind, Package
 from ltocompat.targets.versions.container import DISABLE, TRUE, least_admitted
 
@@ -55,9 +56,8 @@ def read(view: ByteView, path: str, budget: Budget) -> Package | None:
 def variables(config: dict[str, Any]) -> dict[str, str]:
     """Return the environment variables that the config of an image sets."""
     inner = config.get("config")
-    lines = inner.get("Env") if isinstance(inner, dict) else None
-    texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
-    return {name: value for name, _, value in (line.partition("=") for line in texts)}
+    lines = items_of(inner.get("Env") if isinstance(inner, dict) else None, str)
+    return {name: value for name, _, value in (line.partition("=") for line in lines)}
 
 
 def _conditions(env: dict[str, str]) -> dict[str, str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import ArchForm
@@ -25,64 +24,59 @@ from ltocompat.trial.values import Answer, LinkOutcome, Request
 _ONE_LINK = "one link"
 
 
-class SingleLinkTrial(Struct):
-    """Asks linkers about one link of all inputs, as ``link`` gives them to it.
+def try_single_link(
+    texts: Sequence[str], targets: Sequence[Target], linkers: JobLinkers, settings: ScanSettings
+) -> Trials:
+    """Ask linkers about one link of all inputs; nvlink, if a target names one, with objects.
+
+    No linker is tried if a part of the inputs can't be read, or with final SASS, which newer
+    linkers leave out silently.
 
     Args:
+        texts: the inputs, as for ``link``.
         targets: whose linkers are asked, for their GPUs; of a range every release.
         linkers: finds them.
+        settings: settings for reading the inputs.
+
+    Raises:
+        Missing: a linker is missing.
+        TrialImpossible: it can't be loaded.
+        UnreadableInput: a path can't be opened.
     """
+    inputs = gather_all(texts, settings)
+    found: dict[TrialKey, TrialOutcome] = {}
+    jobs = dict.fromkeys(_jobs(targets, inputs)) if inputs else ()
+    for job in filter(linkers.may_ask, jobs):
+        linked = (each.signature for input_ in inputs for each in input_.modules)
+        final = any(job.pick(each).missed is SelectionFailure.FINAL for each in linked)
+        if not final and (outcome := _ask(job, inputs, linkers)) is not None:
+            found[job.key] = outcome
+    return found
 
-    targets: Sequence[Target]
-    linkers: JobLinkers
 
-    def answers(self, texts: Sequence[str], settings: ScanSettings) -> Trials:
-        """Try each linker with all inputs; nvlink, if a target names one, with objects.
+def _jobs(targets: Iterable[Target], inputs: Sequence[LinkInput]) -> Iterator[LinkJob]:
+    waiting = any(m.signature.needs_device_link for each in inputs for m in each.modules)
+    for target in targets:
+        known, offline = target.linker_of(objects=waiting)
+        tool = Tool.NVLINK if offline else Tool.NVJITLINK
+        for release in known.values if known else ():
+            for gpu in gpus_to_judge(target, single_link=True):
+                if target.gpus or any(each.read(gpu.arch, release) for each in inputs):
+                    yield LinkJob(tool, release, gpu.arch, target.lto)
 
-        No linker is tried if a part of the inputs can't be read, or with final SASS, which newer
-        linkers leave out silently.
 
-        Args:
-            texts: the inputs, as for ``link``.
-            settings: settings for reading them.
-
-        Raises:
-            Missing: a linker is missing.
-            TrialImpossible: it can't be loaded.
-            UnreadableInput: a path can't be opened.
-        """
-        inputs = gather_all(texts, settings)
-        found: dict[TrialKey, TrialOutcome] = {}
-        jobs = dict.fromkeys(self._jobs(inputs)) if inputs else ()
-        for job in filter(self.linkers.may_ask, jobs):
-            linked = (each.signature for input_ in inputs for each in input_.modules)
-            final = any(job.pick(each).missed is SelectionFailure.FINAL for each in linked)
-            if not final and (outcome := self._ask(job, inputs)) is not None:
-                found[job.key] = outcome
-        return found
-
-    def _jobs(self, inputs: Sequence[LinkInput]) -> Iterator[LinkJob]:
-        waiting = any(m.signature.needs_device_link for each in inputs for m in each.modules)
-        for target in self.targets:
-            known, offline = target.linker_of(objects=waiting)
-            tool = Tool.NVLINK if offline else Tool.NVJITLINK
-            for release in known.values if known else ():
-                for gpu in gpus_to_judge(target, single_link=True):
-                    if target.gpus or any(each.read(gpu.arch, release) for each in inputs):
-                        yield LinkJob(tool, release, gpu.arch, target.lto)
-
-    def _ask(self, job: LinkJob, inputs: Sequence[LinkInput]) -> TrialOutcome | None:
-        """Ask one linker; None if its answer says nothing."""
-        linker, trial_run = self.linkers.linker(job), self.linkers.trial_run
-        link = SingleLink(inputs, job.arch, job.release, job.lto)
-        link = replace(link, lto=job.lto and ImageKind.LTOIR in link.kinds)
-        size = sum(len(each.trial.data) for each in inputs)
-        watch = trial_run.watch(f"{inputs[0].place} ..: {linker}", size)
-        with Pool(linker.path, workers=1, tool=job.tool, trial_run=trial_run) as pool:
-            answer = link_all(pool, link, watch=watch)
-            if pool.lacks_device_runtime and _misses_device_runtime(answer):
-                return None
-        return outcome_of(linker, answer, whole=True)
+def _ask(job: LinkJob, inputs: Sequence[LinkInput], linkers: JobLinkers) -> TrialOutcome | None:
+    """Ask one linker; None if its answer says nothing."""
+    linker, trial_run = linkers.linker(job), linkers.trial_run
+    link = SingleLink(inputs, job.arch, job.release, job.lto)
+    link = replace(link, lto=job.lto and ImageKind.LTOIR in link.kinds)
+    size = sum(len(each.trial.data) for each in inputs)
+    watch = trial_run.watch(f"{inputs[0].place} ..: {linker}", size)
+    with Pool(linker.path, workers=1, tool=job.tool, trial_run=trial_run) as pool:
+        answer = link_all(pool, link, watch=watch)
+        if pool.lacks_device_runtime and _misses_device_runtime(answer):
+            return None
+    return outcome_of(linker, answer, whole=True)
 
 
 def link_all(

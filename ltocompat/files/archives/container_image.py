@@ -43,6 +43,7 @@ from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
+from ltocompat.model.words import items_of
 
 _MANIFEST, _INDEX, _LAYOUT = "manifest.json", "index.json", "oci-layout"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
@@ -261,7 +262,7 @@ def _histories(config: dict[str, Any], number: int) -> list[str]:
 
 def _objects(value: object, key: str) -> list[dict[str, Any]]:
     found = value.get(key) if isinstance(value, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return items_of(found, dict)
 
 
 def _blob(described: object) -> str:

@@ -28,12 +28,9 @@ def blocks(records: Iterable[Extracted | Skipped | Failure], _: Options) -> Iter
     yield Paragraph((f"{count(written, 'file')} written{tail_}",))
 
 
-def _counts(record: Extracted | Skipped) -> dict[str, int]:
-    return {"skipped" if isinstance(record, Skipped) else "written": 1}
-
-
-def _told(record: Extracted | Skipped) -> dict[str, bool]:
-    return {"written": not isinstance(record, Skipped)}
-
-
-REPORT: Report[Extracted | Skipped] = Report(blocks, rows_document("extract", _counts, _told))
+_DOCUMENT = rows_document(
+    "extract",
+    counts=lambda record: {"skipped" if isinstance(record, Skipped) else "written": 1},
+    told=lambda record: {"written": not isinstance(record, Skipped)},
+)
+REPORT: Report[Extracted | Skipped] = Report(blocks, _DOCUMENT)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeGuard
 
+from ltocompat.model.words import items_of
 from ltocompat.targets.inventory.node import Node
 
 _NEW = ("cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-version.revision")
@@ -35,7 +36,7 @@ Table = dict[str, Any]
 def is_nodes(document: object) -> TypeGuard[Table]:
     """Return whether a document is a list of nodes, or one node."""
     return isinstance(document, dict) and any(
-        isinstance(item, dict) and item.get("kind") == "Node" for item in _items(document)
+        item.get("kind") == "Node" for item in items_of(document.get("items", [document]), dict)
     )
 
 
@@ -67,7 +68,7 @@ def read_labels(lines: Sequence[str]) -> Iterator[Node]:
 
 def read_nodes(document: Table) -> Iterator[Node]:
     """Yield the nodes with NVIDIA GPUs."""
-    for item in _items(document):
+    for item in items_of(document.get("items", [document]), dict):
         metadata, status = _table(item, "metadata"), _table(item, "status")
         name, labels = str(metadata.get("name", "")), _table(metadata, "labels")
         told = {
@@ -85,11 +86,6 @@ def read_nodes(document: Table) -> Iterator[Node]:
             keys = {"driver": driver, "os": _system(labels, _table(status, "nodeInfo"))}
             named = f"its labels name drivers {' and '.join((driver, *others))}"
             yield Node(keys, (gpu,), name, problem=named if others else "")
-
-
-def _items(document: Table) -> list[Table]:
-    items = document.get("items", [document])
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _table(table: Table, key: str) -> Table:

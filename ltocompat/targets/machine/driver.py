@@ -27,7 +27,7 @@ from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.generic import grouped
 from ltocompat.model.limits import KIB, Budget
 from ltocompat.model.target import DriverVersion
-from ltocompat.model.words import json_object
+from ltocompat.model.words import items_of, json_object
 from ltocompat.targets.linkers.ldcache import conf_folders
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine.driver_probe import Answers
@@ -244,8 +244,8 @@ def _parsed(view: ByteView) -> CompatNote | None:
     return CompatNote(
         form if isinstance(form, int) else None,
         _cuda_of_note(table.get("cuda version")),
-        _numbers(table.get("driver")),
-        _numbers(table.get("device")),
+        tuple(items_of(table.get("driver"), int)),
+        tuple(items_of(table.get("device"), int)),
     )
 
 
@@ -253,8 +253,3 @@ def _cuda_of_note(value: object) -> Release | None:
     with suppress(LtocompatError):
         return Release.parse(value) if isinstance(value, str) else None
     return None
-
-
-def _numbers(value: object) -> tuple[int, ...]:
-    listed = value if isinstance(value, list) else ()
-    return tuple(number for number in listed if isinstance(number, int))

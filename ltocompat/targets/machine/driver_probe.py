@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.environment import Jetson, LocalGpu
-from ltocompat.model.words import json_object
+from ltocompat.model.words import items_of, json_object
 from ltocompat.targets.gpu_groups import known_gpu
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.machine import driver_probe_child
@@ -61,7 +61,7 @@ def _release(code: object) -> Release | None:
 
 def _gpus(rows: object) -> tuple[LocalGpu, ...]:
     found = []
-    for row in rows if isinstance(rows, list) else ():
+    for row in items_of(rows, list):
         match row:
             case [str(name), int(major), int(minor)]:
                 arch = SmArch(10 * major + minor) if major > 0 else None
