@@ -236,6 +236,16 @@ def test_fixes_that_differ_by_a_gpu_are_one_fix_in_every_format(capsys: Captured
         assert form == "sarif" or "sm_90, or compile" not in out, form
 
 
+@pytest.mark.parametrize("gpus", ["l4+a100+h100", "h100+l4", "a100+h100"])
+def test_ltoir_is_compiled_for_the_lowest_gpu_alone(gpus: str, capsys: Captured) -> None:
+    ltoir = str(FOLDER / "ltoir" / "nvrtc-12.9-lto_100.ltoir")
+    assert run(["check", ltoir, "--deploy-target", f"nvjitlink=12.9,driver=R580,gpu={gpus}"]) == 1
+    lowest = {"a100": 80, "l4": 89}["a100" if "a100" in gpus else "l4"]
+    out = capsys.readouterr().out
+    assert f"(-gencode arch=compute_{lowest},code=lto_{lowest})" in out
+    assert out.count("-gencode") == 1
+
+
 def test_a_release_can_be_mended_or_its_policy(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,7 +159,10 @@ class GroupedFinding(Struct):
         options = dict.fromkeys(code for text in self.remedies for code in _GENCODE.findall(text))
         same = {_GENCODE.sub("-gencode", text) for text in self.remedies}
         if len(same) == 1 < len(options) == len(self.remedies):  # an option for each GPU
-            return (same.pop().replace("-gencode", " ".join(options), 1),)
+            lowest = min(options, key=lambda option: (len(option), option))
+            # LTO-IR for the lowest architecture links for all others.
+            every = [lowest] if "code=lto_" in lowest else options
+            return (same.pop().replace("-gencode", " ".join(every), 1),)
         one = joined([*self.remedies])
         return (*self.remedies,) if one is None else (one,)
 
