@@ -62,8 +62,10 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
             empty += 1
         else:
             several.append(record)
-            yield from _artifact(record, options)
+    # The answer for all of them comes first.
     yield from _totals(several, setters, empty)
+    for required in several:
+        yield from _artifact(required, options)
 
 
 def _totals(
