@@ -65,7 +65,8 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
     tmp_path: Path, capsys: Captured
 ) -> None:
     goal = ["--deploy-target", H100]
-    nothing = "nothing was checked: there is no device code; if that is right, add --allow-empty"
+    unseen = "there is no device code (code that a program compiles at run time is not seen)"
+    nothing = f"nothing was checked: {unseen}; if that is right, add --allow-empty"
     no_file = f"'{tmp_path}' has no file; build it, unpack it, or name another path"
     for path, text in ((str(FOLDER / "README.md"), nothing), (str(tmp_path), no_file)):
         assert run(["check", path, *goal]) == 3

@@ -206,6 +206,11 @@ def test_the_first_line_says_what_an_environment_runs_on(
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "does not run on the target; beta fails: it needs driver 580.65.06"
     assert second.startswith("target driver=550.54.14,gpu=a100")
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text("NodeName=n1\n  Gres=gpu:a100:4\nNodeName=n2\n  Gres=gpu:4\n")
+    assert run(["check", str(tmp_path), "--deploy-target", f"slurm={nodes},driver=R580"]) == 3
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == "runs on A; on B, no GPU is named"
 
 
 @needs_gcc

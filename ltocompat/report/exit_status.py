@@ -259,7 +259,8 @@ class CheckStatus(ExitStatus["Target | Result"]):
         self.raise_to(_OF_OUTCOME[found])
         if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
             yield Note(
-                "nothing was checked: there is no device code; if that is right, add --allow-empty"
+                "nothing was checked: there is no device code (code that a program compiles at run "
+                "time is not seen); if that is right, add --allow-empty"
             )
 
 

@@ -208,6 +208,7 @@ def _environment(answer: _Answer) -> Block:
         (name,) = (target.name for target in answer.targets)
         every = name if called[name] == name else "the target"
         called = called | {name: every}
+    known = [target for target in answer.targets if target.driver or target.gpus or target.untold]
     losses = [loss for loss in answer.losses if not loss.target.untold]
     alike = grouped(((x.packages, x.verdict, x.asked), called[x.target.name]) for x in losses)
     lossy = {loss.target for loss in answer.losses}
@@ -216,7 +217,8 @@ def _environment(answer: _Answer) -> Block:
     runs = f"runs on {', '.join(sound)}"
     if not sound or ANY_TARGET in lossy:
         fails = ANY_TARGET in failing or failing.issuperset(answer.targets)
-        runs = f"{'does' if fails else 'may'} not run on {every}"
+        blind = "" if known or fails else ": no driver and no GPU is known"
+        runs = f"{'does' if fails else 'may'} not run on {every}{blind}"
     parts = [runs] if answer.targets else []
     for (packages, verdict, asked), names in alike.items():
         fail, need = ("fails", "it needs") if len(packages) == 1 else ("fail", "they need")

@@ -76,7 +76,9 @@ def blocks(records: Iterable[Surroundings | Failure], options: Options) -> Itera
         found = record.environment
         loud = [problem for problem in record.problems if problem.verdict > Verdict.OK]
         if not options.quiet:
-            yield Paragraph((_in_a_line(found), ": ", *_how_many(record.problems, options)))
+            other = "" if found.kernel_driver else "other "
+            told = _how_many(record.problems, options, other)
+            yield Paragraph((_in_a_line(found), ": ", *told))
             facts = [*_facts(found)]
             end, source = horizon.tables_end(), os.environ.get(FACTS_VARIABLE) or "built in"
             where = f"up to driver R{end.driver} ({end.date}); {source}"
@@ -102,11 +104,11 @@ def _in_a_line(found: Environment) -> str:
     return ", ".join([driver, *(text for text, _ in _gpus(found))])
 
 
-def _how_many(problems: Sequence[Problem], options: Options) -> Iterator[str]:
+def _how_many(problems: Sequence[Problem], options: Options, other: str) -> Iterator[str]:
     notes = sum(problem.verdict is Verdict.OK for problem in problems)
     number = len(problems) - notes
     worst = max((problem.verdict for problem in problems), default=Verdict.OK)
-    yield Styled(count(number, "problem") if number else "no problems", style_of(worst))
+    yield Styled(count(number, "problem") if number else f"no {other}problems", style_of(worst))
     if notes:
         yield f", {count(notes, 'note')}{'' if options.notes else ' (--notes)'}"
 

@@ -26,7 +26,7 @@ _ASK = (
 )
 
 
-NAMED = "named"
+NAMED = "a folder of packages"
 
 
 class Installation(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Installation(Struct, frozen=True):
 
     Attributes:
         name: its name: its folder, or the interpreter.
-        because: why it was chosen: ``named`` (its folder), ``--python``, ``VIRTUAL_ENV``,
+        because: why it was chosen: ``a folder of packages``, ``--python``, ``VIRTUAL_ENV``,
             ``CONDA_PREFIX`` or ``this Python``.
         folders: the folders with its files.
         python: its interpreter; None if it runs this program or is unknown.

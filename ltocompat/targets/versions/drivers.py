@@ -96,7 +96,8 @@ def _one(part: str, text: str) -> DriverVersion:
         )
     if numbers is None:
         raise UsageError(
-            f"{part!r}{whole} is not a driver; write driver=550.54.15, driver=550 or 'driver>=550'"
+            f"{part!r}{whole} is not a driver; write driver=550.54.15, driver=550 or "
+            "'driver>=550,<590'"
         )
     return later(numbers[0]) if numbers[1:] == (LATER,) else drivers.driver_of(numbers)
 
