@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterable, Iterator
 
@@ -23,18 +24,19 @@ def write(records: Iterable[Tally | Failure], stream: Writable) -> None:
 
 def _lines(tally: Tally) -> Iterator[str]:
     total = sum(tally.statuses.values())
-    statuses = ", ".join(f"{number:,} {name}" for name, number in sorted(tally.statuses.items()))
+    statuses = ", ".join(f"{name}: {number:,}" for name, number in sorted(tally.statuses.items()))
     there = f"; {tally.known:,} were there already" if tally.known else ""
-    yield f"{count(total, 'package')} surveyed{f': {statuses}' if total else ''}{there}"
+    yield f"{count(total, 'package')} surveyed{f' ({statuses})' if total else ''}{there}"
     if tally.unlisted:
         yield f"{count(tally.unlisted, 'project')} could not be listed; the table errors says why"
     if tally.worst:
         numbers = ((tally.worst[str(verdict)], verdict) for verdict in reversed(Verdict))
         worst = ", ".join(f"{number:,} {verdict}" for number, verdict in numbers if number)
-        yield f"worst verdicts: {worst}"
+        yield f"packages by their worst verdict: {worst}"
     if tally.fetched:
         yield f"fetched {binary_size(tally.fetched)} of {binary_size(tally.size)}"
-    yield f"dataset: {escape(tally.folder)}"
+    folder = escape(shlex.quote(tally.folder))
+    yield f"dataset: {folder} (report: ltocompat survey report {folder} -o survey.html)"
 
 
 def write_report(records: Iterable[SurveyReport | Failure], stream: Writable) -> None:
@@ -46,3 +48,4 @@ def write_report(records: Iterable[SurveyReport | Failure], stream: Writable) ->
             for claim in answer.claims:
                 lines = textwrap.wrap(escape(claim.text), _WIDTH - 2, break_on_hyphens=False)
                 stream.write("".join(f"  {line}\n" for line in lines))
+        stream.write("\nnames, rows and charts: ltocompat survey report FOLDER -o survey.html\n")
