@@ -58,6 +58,20 @@ def test_a_package_passes_what_was_written_for_it(
     assert run(shlex.split(command.removeprefix("ltocompat "))) == 0
 
 
+def test_packages_for_several_majors_of_nvjitlink_are_said_to_need_a_policy_each(
+    folder: Path, capsys: Captured
+) -> None:
+    names = [
+        wheel(folder, {"k/x": (FOLDER / f"ltoir/nvrtc-{of}-lto_80.ltoir").read_bytes()}, name=name)
+        for of, name in (("12.4", "libx-cu12"), ("13.0", "libx-cu13"))
+    ]
+    assert run(["init", *(path.name for path in names)]) == 0
+    assert "ltocompat init PACKAGE -o NEW.toml" in capsys.readouterr().err
+    for path in names:
+        assert run(["init", path.name, "-o", f"{path.stem}.toml"]) == 0
+        assert capsys.readouterr().err == ""
+
+
 def test_the_command_that_is_shown_names_a_policy_that_audit_would_not_find(
     folder: Path, capsys: Captured
 ) -> None:

@@ -185,8 +185,9 @@ def _exit_code_of_words(error: Exception, arguments: list[str]) -> int | None:
 
     if isinstance(error, click.ClickException):
         if isinstance(error, click.NoSuchOption):
-            told = error.message + _where_it_is(error.option_name)
-            error = type(error)(error.option_name, told, error.possibilities, error.ctx)
+            where = _where_it_is(error.option_name)
+            similar = None if where else error.possibilities
+            error = type(error)(error.option_name, error.message + where, similar, error.ctx)
         error.show()
         failure, code = Failure("usage", error.format_message()), USAGE
     elif isinstance(error, LtocompatError):  # an option has no meaning

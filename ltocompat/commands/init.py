@@ -30,7 +30,7 @@ from ltocompat.facts.gpus import arm_only
 from ltocompat.files.output import write_named
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.errors import UnreadableInput, UsageError
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.target import DriverVersion
@@ -69,7 +69,7 @@ class PolicyDraft(Struct, frozen=True):
     missing: str = ""
 
 
-def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
+def run(options: InitOptions) -> Iterator[PolicyDraft | Failure | Note]:
     """Yield the draft; if a path can't be read, a ``Failure`` and no draft.
 
     Raises:
@@ -89,7 +89,11 @@ def run(options: InitOptions) -> Iterator[PolicyDraft | Failure]:
         if not found:
             raise UsageError("there is no package to write a policy for; build or name a package")
         return
-    target = drafting.target([_known(summary) for summary in read])
+    known = [_known(summary) for summary in read]
+    if len({need.nvjitlink.ceiling for _, need in known if need.nvjitlink}) > 1:
+        several = "the packages need nvJitLinks of several majors, and a target has only one"
+        yield Note(f"{several}; for a policy of each: ltocompat init PACKAGE -o NEW.toml")
+    target = drafting.target(known)
     config = () if path == nearest else ("--config", path)
     text = target.text(drafting.today)
     if there is None:

@@ -81,7 +81,8 @@ def _line(finding: Finding) -> str:
     where = f" (at {finding.example})" if finding.example else ""
     found = f"{finding.message}{where}"
     text = f"{sentence(found)} Remedy: {finding.remedy}" if finding.remedy else found
-    return safe_text(f"{finding.level} {finding.verdict} {finding.rule}: {text}")
+    verdict = "" if finding.verdict is Verdict.OK else f"{finding.verdict} "
+    return safe_text(f"{finding.level}: {verdict}{finding.rule}: {text}")
 
 
 def _opening(path: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -51,6 +52,8 @@ from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT
 
 if TYPE_CHECKING:
     from ltocompat.report.sorted_records import FindingRecord
+
+_SAME_SOURCE = re.compile(r" \(([^()]+)\)(?=, [^()]+ \(\1\))")  # as that of the next fact
 
 
 def blocks(
@@ -160,7 +163,7 @@ def _target(target: Target, label: str, shared: Sequence[str] = ()) -> tuple[str
     letter = (label, " ") if label else ()
     nodes = (f"{count(len(target.nodes), 'node')}, ",) if target.nodes else ()
     facts = [fact for fact in target_facts(target) if fact not in shared]
-    shown = () if sources_are_plain(target) else (": ", ", ".join(facts))
+    shown = () if sources_are_plain(target) else (": ", _SAME_SOURCE.sub("", ", ".join(facts)))
     return (*letter, *nodes, Code(target.name), *shown)
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from ltocompat.facts import horizon
+from ltocompat.facts import horizon, nvjitlink_minors
 from ltocompat.facts.gpus import sm
 from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
@@ -302,7 +302,7 @@ def left_open(
 def _example(target: str, keys: Iterable[str]) -> str:
     """A target with these keys: the one that was checked, if it is typed and not named."""
     values = split(EXAMPLE)
-    values["nvlink"] = values["nvjitlink"]
+    values["nvlink"] = values["nvjitlink"] = str(nvjitlink_minors()[-1])  # takes the most code
     named = (key.partition("=")[0] for key in keys)
     added = ",".join(f"{name}={values[name]}" for name in named)
     return f"{target},{added}" if is_inline(target) else added
