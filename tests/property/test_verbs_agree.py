@@ -42,7 +42,7 @@ from ltocompat.commands.policy.values import Policy
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.artifact_summary import together_as_one
 from ltocompat.model.diff import BREAKING
-from ltocompat.model.failure import Failure
+from ltocompat.model.failure import Failure, Note
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.requirement import Required, RouteFloor, Service
 from ltocompat.model.target import ANY_TARGET, Target, VersionSet
@@ -200,7 +200,7 @@ class Law:
         written = f"{self.path}.toml"
         records = list(init.run(options.InitOptions((self.path,), written)))
         code = code_of(ExitStatus(of_draft), records)
-        (draft,) = records
+        (draft,) = (record for record in records if not isinstance(record, Note))
         if isinstance(draft, Failure):  # nothing of it could be read
             assert (code, self.silent) == (3, 3)
             return
