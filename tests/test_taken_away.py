@@ -13,7 +13,7 @@ import pytest
 SCRIPT = Path(__file__).parent / "benchmarks" / "limits.py"
 PAGE = Path(__file__).parents[1] / "docs" / "limits.md"
 ROWS = (
-    "files and caches of the year 2200",
+    "files and caches with dates in the year 2200",
     "a cache of another version",
     "no process can be started",
     "standard input closed",
