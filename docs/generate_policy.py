@@ -17,34 +17,34 @@ _INTRODUCTION = """\
 
 The policy lists the requirements for your releases; `ltocompat audit` checks them. Write the policy
 as tables `[tool.ltocompat.*]` in `pyproject.toml`. You can also write the same tables in
-`ltocompat.toml`, without `tool.ltocompat.`. `audit` uses the nearest of these files, from the
-current folder upwards. To use another file, add `--config FILE`.
+`ltocompat.toml`, without the prefix `tool.ltocompat.`. `audit` uses the nearest of these files,
+from the current folder upwards. To use another file, add `--config FILE`.
 
 Without a policy, `audit` checks the rules that hold on every target. It also checks what the
 package itself declares:
 
-* the nvJitLinks and NVRTCs allowed by its metadata
-* the drivers for the CUDA major in its name or dependencies
-* the platform in its tag
+* the nvJitLink and NVRTC versions that the package's metadata allow
+* the drivers for the CUDA major version in the package's name or dependencies
+* the platform in the package's tag
 
 `ltocompat init dist/*.whl` writes a policy that your packages pass today.
 
 For completion in an editor, run `ltocompat schema policy > policy.schema.json`, and write
 `#:schema policy.schema.json` as the first line of `ltocompat.toml`.
 
-<!-- docs/generate_policy.py writes this page: change ltocompat/commands/policy/key_list.py. -->
+<!-- docs/generate_policy.py writes this page from ltocompat/commands/policy/key_list.py. -->
 """
 _TITLES = {
-    "targets.NAME": "Each table describes a target on which your releases will run, with the keys "
-    "of `--deploy-target`.",
+    "targets.NAME": "Each table describes a target on which your releases will run. The table has "
+    "the keys of `--deploy-target`.",
     "promise": "This table says what your project promises about its packages.",
-    "audit": "This table has the requirements for every release, and says which findings fail the "
-    "audit.",
+    "audit": "This table lists the requirements for every release. It also says which findings "
+    "make the audit fail.",
     "audit.ignore": "Each table accepts findings until a given day. Write one table for each "
     "finding.",
-    "audit.allow": "Each table accepts findings forever. If two tables match one finding, the "
-    "narrower table applies. `audit` compares the tables by path, then by subject, kernels, "
-    "target, GPUs and route.",
+    "audit.allow": "Each table accepts findings without an end date. If two tables match one "
+    "finding, the table with the narrower pattern applies. `audit` first compares the paths of the "
+    "two tables, then their subjects, kernels, targets, GPUs and routes.",
 }
 _ENVIRONMENT = """\
 ## Environment variables
@@ -61,7 +61,7 @@ _OTHERS = (
         "LTOCOMPAT_FACTS",
         "the path of a file from `ltocompat facts --format json`, to replace the built-in tables",
     ),
-    ("LTOCOMPAT_TRACEBACK", "1 prints the traceback of an internal error on standard error"),
+    ("LTOCOMPAT_TRACEBACK", "1 prints the traceback of an internal error to standard error"),
 )
 _CODES = """\
 ## Exit codes

@@ -20,11 +20,11 @@ _TYPES |= {"datetime": "timestamp (µs, UTC)", "tuple": "list of string"}
 _INTRODUCTION = """\
 # The tables of a survey
 
-This page explains the columns in a dataset of [`ltocompat survey`](survey.md), version {version}.
-Each table is a folder of Parquet files. Columns in italics are measured: two runs over the same
-packages give different numbers. New columns and values may be added. If a column changes its
-meaning or is removed, the version number increases. `python docs/generate_survey.py` writes this
-page.
+This page explains the columns in a dataset of [`ltocompat survey`](survey.md). The dataset has
+version {version}. Each table is a folder of Parquet files. Columns in italics are measured: two
+runs over the same packages give different numbers. New columns and values may be added. If a
+column changes its meaning or is removed, the version number increases. `python
+docs/generate_survey.py` writes this page.
 """
 
 
@@ -37,13 +37,16 @@ This page shows how DuckDB computes the answers of `ltocompat survey report` fro
 * a view for each table: `CREATE VIEW images AS FROM 'OUT/images/*.parquet'`
 * a table `version_ranks` with the columns `text` (each version) and `rank` (its place in the order
   of PEP 440)
-* the variables: `SET VARIABLE branches = [525, 535, 550]` with all driver branches, `any_target =
-  'every target'`, `bytes_unread = 'IMG-02'` and `old_linker_admitted = 'NJL-06'`
+* four variables, each with `SET VARIABLE`:
+  * `branches = [525, 535, 550]`, but with all driver branches
+  * `any_target = 'every target'`
+  * `bytes_unread = 'IMG-02'`
+  * `old_linker_admitted = 'NJL-06'`
 
-Then run the queries that all answers share, and the queries of one answer. `python
+Then run the common queries first, and then the queries of the answer that you want. `python
 docs/generate_survey.py` writes this page.
 
-## Queries that all answers share
+## Common queries: run these first
 """
 
 
@@ -54,11 +57,11 @@ def _queries() -> Iterator[str]:
     for answer in document["answer"]:
         yield f"## {answer['question']}\n"
         for title, name in (
-            ("Queries that this answer shares", "setup"),
+            ("Run this query first", "setup"),
             ("Sentences", "claims"),
             ("Chart", "chart"),
             ("Rows", "rows"),
-            ("In short, directly from the files", "query"),
+            ("A short version, which reads the files directly", "query"),
         ):
             if name in answer:
                 yield f"{title}:\n\n{_sql(answer[name])}"

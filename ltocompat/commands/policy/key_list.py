@@ -43,14 +43,14 @@ class TargetTable(_Table, frozen=True, kw_only=True):
 
     Attributes:
         driver: The driver: a release, a branch or a range.
-        container: Instead of driver: all hosts that start an image with this
-            NVIDIA_REQUIRE_CUDA.
+        container: Instead of the key driver: all hosts that start an image whose
+            NVIDIA_REQUIRE_CUDA has this value.
         nvjitlink: The nvJitLink that links on the target.
         gpu: The GPUs: names, or architectures such as sm_90.
         nvrtc: The NVRTC that compiles on the target.
         nvlink: The release of nvlink, if your build links the code with nvlink.
-        lto: "off" for links without -lto.
-        compat: The cuda-compat package in front of the driver.
+        lto: "off" means that links don't use -lto.
+        compat: The cuda-compat package that the loader finds before the driver.
         os: linux, linux-aarch64, windows or wsl2.
         stock: A CUDA release, with its first driver, its nvJitLink and its NVRTC.
         lock: A lock file with the nvJitLink and NVRTC that are installed on the target.
@@ -82,7 +82,7 @@ class PromiseTable(_Table, frozen=True, kw_only=True):
     Attributes:
         sass: Every package has SASS for these architectures.
         ptx: Every package has PTX for these architectures.
-        driver: All code loads on this driver and newer ones.
+        driver: All code loads on this driver and on newer drivers.
         nvjitlink: All code links with this nvJitLink.
     """
 
@@ -93,26 +93,29 @@ class PromiseTable(_Table, frozen=True, kw_only=True):
 
 
 class _ExceptionTable(_Table, frozen=True, kw_only=True):
-    """Findings that don't fail the audit.
+    """Findings that the audit accepts.
 
     Attributes:
         rule: The ID of the rule.
-        reason: Why the finding does no harm, for readers of the policy.
-        path: Pattern of the artifact, or of a file in it. Write a name, a path, or a location
-            without versions, such as "libx-cu12::pkg/libaxpy.so".
-        verdict: The worst verdict that the table accepts; a worse verdict still fails the audit.
-        target: Pattern of the target's name.
+        reason: For readers of the policy: why the finding is harmless.
+        path: A pattern for the artifact, or for a file in it. Write a name, a path, or a location.
+            A location has no versions: "libx-cu12::pkg/libaxpy.so".
+        verdict: The worst verdict that the table accepts; a worse verdict still makes the audit
+            fail.
+        target: A pattern that the target's name has to match.
         gpu: The GPUs; [] for findings that name no GPU.
-        about: Pattern of the subject of the finding, as in a baseline.
-        route: The route of the modules: load or link; "" if each module can use only one route.
-        modules: The largest number of affected modules in one file, for one GPU and target. 0 for
-            findings about an artifact as a whole.
-        asks: The highest required versions that the table accepts. If the code requires a newer
-            version, the finding fails the audit.
-        kernel: Pattern of kernel names: mangled, or as in the source up to the first template
-            argument (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is ignored only if every kernel
-            of its modules matches. LTO-IR and Tile IR show no names, so their findings are never
-            ignored.
+        about: A pattern that the subject of the finding has to match. A baseline shows the
+            subjects.
+        route: The route of the modules: load or link. Write "" for a finding whose modules can use
+            only one route each.
+        modules: The largest number of affected modules in one file, for one GPU and target. Write 0
+            for findings about an artifact as a whole.
+        asks: The newest versions that the code may require. If the code requires a newer version,
+            the finding makes the audit fail.
+        kernel: A pattern for kernel names. It can match the mangled name, or the name in the source
+            without its template arguments (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is
+            ignored only if every kernel of its modules matches. LTO-IR and Tile IR show no names,
+            so findings about them are never ignored.
     """
 
     rule: Annotated[str, _key('"PTX-06"')]
@@ -131,7 +134,7 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
 
 
 class IgnoreTable(_ExceptionTable, frozen=True, kw_only=True):
-    """Findings that don't fail the audit until a given day.
+    """Findings that the audit accepts until a given day.
 
     Attributes:
         expires: The last day on which the table applies; after that day, the audit exits with 2.
@@ -141,7 +144,7 @@ class IgnoreTable(_ExceptionTable, frozen=True, kw_only=True):
 
 
 class AllowTable(_ExceptionTable, frozen=True, kw_only=True):
-    """Findings that never fail the audit."""
+    """Findings that the audit always accepts."""
 
     path: Annotated[Word, _key('"libaxpy*.so"')]
     verdict: Annotated[WorseThanOk, _key('"unknown"')]
@@ -158,29 +161,30 @@ class AuditTable(_Table, frozen=True, kw_only=True):
         require_gpus: GPUs for which every artifact must have code: SASS for the GPU or its family,
             or PTX or LTO-IR that works on the GPU.
         require_archs: Images that every artifact must contain: sm_80 is SASS for exactly this
-            architecture, compute_90 is PTX, lto_90 is LTO-IR. You can also write the list of
-            PyTorch (8.0;9.0+PTX), the list of CMake (80-real;90), or nvcc's -gencode options. In
-            CMake's list, a bare number is SASS and PTX. hopper means SASS for all Hopper GPUs. To
-            require a GPU, use require-gpus.
+            architecture, compute_90 is PTX, lto_90 is LTO-IR. You can also write a list as for
+            PyTorch (8.0;9.0+PTX) or CMake (80-real;90), or nvcc's -gencode options. In a list for
+            CMake, a number without -real or -virtual means both SASS and PTX. hopper means SASS for
+            all Hopper GPUs. To require a GPU, use require-gpus.
         least_driver: The driver on which everything must load; a branch means its first release.
         max_bytes: The maximum size of a released file, in bytes or with a unit: kB, MB, GB, MiB or
             GiB.
         max_member_bytes: The maximum unpacked size of a file in a wheel or another zip.
-        coverage: The minimum percentage of kernels with code for a GPU, compared with the GPU that
-            has the most kernels (IMG-04). Without this key, missing kernels are only a warning,
-            which fails the audit with --strict.
-        fail_on: The mildest verdict that fails the audit; --fail-on overrides it.
-        trial_link: true tries the nvJitLinks that the targets name. A list such as ["13.3"] tries
-            only these. "auto" tries the installed nvJitLinks, and only for unknown verdicts.
+        coverage: The minimum percentage of kernels that have code for a GPU (IMG-04). The kernels
+            of the GPU with the most kernels are 100 %. Without this key, missing kernels cause only
+            a warning. With --strict, this warning makes the audit fail.
+        fail_on: The mildest verdict that makes the audit fail; --fail-on overrides it.
+        trial_link: With true, the audit tries the nvJitLinks that the targets name. With a list
+            such as ["13.3"], it tries only these releases. With "auto", it tries the installed
+            nvJitLinks, but only for unknown verdicts.
         trial_load: Also load the modules on the GPUs of the machine that runs the audit. The report
             lists this machine as one more target.
         no_device_code: The result of an audit that finds no device code: pass, or undecided (exit
             code 3).
         variants: Files of which the package loads only one: the best match for the GPU. [] means
             that the package loads all files.
-        provided_by: Libraries that required packages install, by package.
-        ignore: Findings that don't fail the audit until a given day; see below.
-        allow: Findings that never fail the audit; see below.
+        provided_by: For each required package: the libraries that it installs.
+        ignore: Findings that the audit accepts until a given day; see below.
+        allow: Findings that the audit always accepts; see below.
     """
 
     targets: Annotated[

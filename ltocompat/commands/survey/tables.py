@@ -96,7 +96,7 @@ class ImageRow(Row, frozen=True, kw_only=True):
 
 
 class NeedRow(Row, frozen=True, kw_only=True):
-    """One requirement of a distribution for all targets, as `ltocompat require` shows it."""
+    """One requirement that a distribution has on every target, as `ltocompat require` shows it."""
 
     what: str
     component: str
