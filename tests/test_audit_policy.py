@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from libraries_made import needs_gcc
+from libraries_made import build, needs_gcc
 from packages_made import library, wheel
 from report_values import valid_json
 from samples import FOLDER
@@ -51,6 +52,19 @@ def test_a_dependency_brings_what_the_policy_says_where_it_is_required(
     assert audit(asking, provided, capsys)[0] == 0
     exact = wheel(folder, members, ["nvidia-nvjitlink==13.0.*"], name="exact")
     assert audit(exact, 'provided-by = {nvidia-nvjitlink = ["libnvrtc.so.*"]}', capsys)[0] != 0
+
+
+@needs_gcc
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_large_library_with_debug_sections_is_to_be_stripped(
+    folder: Path, capsys: Captured, *, debug: bool
+) -> None:
+    """By as many bytes as ``strip --strip-debug`` frees of its sections .debug_*."""
+    source = "int answer(int x) { return x + 42; }"
+    path = build(folder / "libx.so", source=source, flags=["-g"] if debug else [])
+    _, results = audit(path, "max-bytes = 10\nno-device-code = 'pass'", capsys)
+    (finding,) = (f for r in results for f in r["findings"] if f["rule"] == "POL-04")
+    assert bool(re.search(r", strip [\d,]+ bytes of debug sections", finding["remedy"])) is debug
 
 
 def ptx(*kernels: str) -> bytes:

@@ -523,13 +523,11 @@ def test_a_drivers_libcuda_in_an_image_is_judged_on_a_known_driver(
 
 
 @pytest.mark.parametrize("file", [IN_FRONT, BESIDE, "usr/local/cuda/compat/libcuda.so.610.43.02"])
-@pytest.mark.parametrize(
-    "env", ["A=b", "LD_LIBRARY_PATH=/opt/driver", "NVIDIA_REQUIRE_CUDA=cuda>=13.0"]
-)
+@pytest.mark.parametrize("env", ["A=b", "LD_LIBRARY_PATH=/opt/driver"])
 def test_code_in_an_image_needs_the_driver_that_it_needs_anywhere(
     tmp_path: Path, file: str, env: str
 ) -> None:
-    """What an image says of drivers, or brings, decides where it starts and which libcuda loads."""
+    """The libcuda that an image brings decides which one loads, not what its code needs."""
     config = {"os": "linux", "architecture": "amd64", "config": {"Env": [env]}}
     files = {APP: CUBIN_11_8, file: shared("libcuda.so.1")}
     (image,) = require(written(tmp_path, oci_layout([archive(files)], config)))
@@ -835,3 +833,33 @@ def test_the_packages_of_this_debian_are_those_that_dpkg_names(tmp_path: Path) -
                 0
             ]
         )
+
+
+@pytest.mark.parametrize(
+    ("env", "least"),
+    [
+        ("PATH=/usr/bin", "525.60.13"),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=11.0", "525.60.13"),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=12.4", "550.54.14"),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=13.0", "580.65.06"),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=12.0 cuda>=12.8", "525.60.13"),
+        ("NVIDIA_REQUIRE_DRIVER=driver>=570", "570.26"),
+        (SINCE_12_6, "560.28.03"),
+        ("NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471", "550.54.14"),
+    ],
+)
+def test_require_names_the_drivers_on_which_an_image_starts(
+    tmp_path: Path, env: str, least: str
+) -> None:
+    """What ``require`` names passes ``check``, and the next older driver doesn't."""
+    path = image(tmp_path, env, cubin=CUBIN_12_4)
+    (found,) = require(path)
+    (service,) = (each for each in found.services if each.number == 80)
+    assert service.driver is not None
+    assert str(service.driver) == least
+    older = max(each for each in drivers.production_drivers() if each < service.driver)
+    for driver, passes in ((service.driver, True), (older, False)):
+        (result,) = check(path, f"driver={driver},gpu=sm_80", floors=False)
+        assert (result.verdict <= Verdict.JIT) is passes, (driver, result.findings)
+    (line,) = (each for each in found.lines if each.where == "container")
+    assert line.text.endswith(f"cuda>={drivers.branch_cuda(service.driver.branch)}")

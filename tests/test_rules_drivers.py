@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from msgspec.structs import replace
 from rule_cases import spares, strikes
 from rules import asked, compat, driver, gpu, image, judged, loading, noted, sample
 
+from ltocompat.facts import table
+from ltocompat.facts.drivers import windows_driver
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.location import Location
@@ -21,6 +24,7 @@ from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.rule import CompatUse
+from ltocompat.targets import parse
 
 OK, UNKNOWN, FAIL = Verdict.OK, Verdict.UNKNOWN, Verdict.FAIL
 
@@ -317,3 +321,52 @@ ANY = loading(image(ImageKind.SASS, "sm_90", "13.0"), on="sm_90")
 @spares("CMP-01", "CMP-02", "CMP-03", "CMP-07")
 def test_cuda_compat(rule_id: str, use: CompatUse, verdict: Verdict) -> None:
     assert judged(rule_id, ANY, use) is verdict
+
+
+_ON_LINUX = {
+    row["linux"]
+    for name in ("toolkit", "major")
+    for row in table("drivers")[name]
+    if "linux" in row
+}
+
+
+@pytest.mark.parametrize("system", ["windows", "wsl2", "linux"])
+@pytest.mark.parametrize("version", ["441.22", "472.50", "512.15", "546.33", "560.94"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        {"kind": ImageKind.SASS, "cuda": "11.8"},
+        {"kind": ImageKind.SASS, "cuda": "12.9"},
+        {
+            "kind": ImageKind.SASS,
+            "cuda": "12.9",
+            "compression": Compression.ZSTD,
+            "in_fatbin": True,
+        },
+        {"kind": ImageKind.SASS, "cuda": "13.5"},
+        {"kind": ImageKind.PTX, "isa": "8.7"},
+    ],
+)
+def test_a_finding_names_the_drivers_of_its_system(
+    system: str, version: str, code: dict[str, Any]
+) -> None:
+    """NVIDIA's tables name both drivers of a toolkit; elsewhere, its branch is the same."""
+    signature = ModuleSignature((image(arch="sm_80", has_kernels=True, **code),), registered=True)
+    summary = ArtifactSummary("x", [ModuleGroup(signature, {}, 1, Location("x"))])
+    (target,) = parse([f"os={system},driver={version},gpu=a100"])
+    (result,) = ArtifactJudge(summary, Engine()).results(target)
+    for finding in result.findings:
+        named = set(re.findall(r"(?<=>= )[\d.]+", finding.message))
+        assert not named & _ON_LINUX or system == "linux", finding.message
+        for least in named - {"450"}:
+            (other,) = parse([f"os={system},driver={least},gpu=a100"])
+            (again,) = ArtifactJudge(summary, Engine()).results(other)
+            assert finding.rule not in {f.rule for f in again.findings if f.verdict is FAIL}
+
+
+def test_a_linux_driver_has_its_twin_on_windows() -> None:
+    """CUDA 13.1 release notes, table 3; toolkits since 13.0 bring no driver for Windows."""
+    assert windows_driver("550.54.14") == "551.61"
+    assert windows_driver("525.60.13") == "528.33"
+    assert windows_driver("580.65.06") == "R580"

@@ -190,7 +190,7 @@ class _Kept(Struct, dict=True):
     @functools.cached_property
     def required(self) -> Required:
         """The requirements, which take long to compute."""
-        return required(self.summary, package=self.package, limits=self.limits)
+        return required(self.summary, package=self.package, limits=self.limits, starts=True)
 
     def problems(
         self, summary: ArtifactSummary, beside: Sequence[str | os.PathLike[str]]

@@ -34,7 +34,7 @@ from ltocompat.model.mend import Mended, Repaired
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rewrite.mends import key_of, new_problems, plan
 from ltocompat.rewrite.wheel import new_wheel
-from ltocompat.rewrite.wheel_edits import edits_between
+from ltocompat.rewrite.wheel_edits import NO_PATCHELF, edits_between, patchelf
 from ltocompat.rules.engine.judge_package import problems
 from ltocompat.rules.prose import rule_ids
 from ltocompat.scan.extract_bytes import images_at
@@ -88,9 +88,12 @@ def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
 
 
 def _repaired(path: str, options: RepairOptions) -> Iterator[Repaired | Note]:
-    """Yield a repaired wheel; that its folder can't be written is said before it is read."""
+    """Yield a repaired wheel; what is missing for writing it is said before it is read."""
     folder = None if options.dry_run else options.output
     name = os.path.join(folder or "", os.path.basename(path))
+    wanted = not options.only or {*options.only} & {"PKG-07", "PKG-14"}
+    if wanted and patchelf() is None:
+        yield Note(NO_PATCHELF)
     with nullcontext() if folder is None else folder_of(name, free=False):
         yield from _written(path, folder, options)
 

@@ -124,7 +124,7 @@ def run(options: RequireOptions) -> Iterator[Required | FloorSetter | Failure | 
                 parts.append(summary)
             else:
                 package = package_of(summary.path, options.limits, sources.get(summary.path))
-                needs = required(summary, package=package, limits=options.limits)
+                needs = required(summary, package=package, limits=options.limits, starts=True)
                 yield needs
                 if not (needs.modules or package):
                     pinned = _of_lock(summary.path, options)

@@ -95,6 +95,14 @@ def stock_driver(cuda: Release, system: str) -> DriverVersion | None:
     return DriverVersion(version_numbers(text)) if text else None
 
 
+@functools.cache
+def windows_driver(linux: str) -> str:
+    """Return the Windows driver of the same toolkit or floor as a Linux driver, else its branch."""
+    found = [*table("drivers")["toolkit"], *table("drivers")["major"]]
+    known = {row.get("linux"): row["windows"] for row in found if "windows" in row}
+    return known.get(linux) or f"R{linux.partition('.')[0]}"
+
+
 def branch_end(branch: int) -> DriverBranch | None:
     """Return the row of a branch whose kind and end NVIDIA names; None for any other."""
     return next((row for row in rows(DriverBranch) if row.branch == branch and row.eol), None)

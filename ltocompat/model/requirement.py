@@ -106,6 +106,7 @@ class RouteFloor(Struct, frozen=True, repr_omit_defaults=True):
         or_older: True if ``driver`` is the oldest in the tables; an older driver may work.
         possible_driver: the oldest driver that may work; no driver from this one to ``driver`` is
             certain to fail.
+        undocumented: the ``doubts`` for which these versions are only ``undocumented``.
     """
 
     route: Route | None
@@ -119,6 +120,7 @@ class RouteFloor(Struct, frozen=True, repr_omit_defaults=True):
     doubts: tuple[str, ...] = ()
     or_older: bool = False
     possible_driver: DriverVersion | None = None
+    undocumented: tuple[str, ...] = ()
 
     @property
     def beyond(self) -> bool:

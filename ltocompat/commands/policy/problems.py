@@ -149,6 +149,8 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
         return
     path, size = shlex.quote(summary.path), os.path.getsize(summary.path)
     weigh = f"see what takes the space: ltocompat inspect --weigh {path}"
+    debug = sum(host.debug_size for host in summary.hosts)
+    strip = f", strip {debug:,} bytes of debug sections (strip --strip-debug)" if debug else ""
     most, inside = policy.max_bytes, policy.max_member_bytes
     if most is not None and size > most:
         # Imported here: few files are too large.
@@ -159,9 +161,9 @@ def _size(policy: Policy, summary: ArtifactSummary) -> Iterator[Problem]:
             named = policy.names_gpus and not {"targets", "require-archs"} & {*policy.options}
             keep = f" --config {shlex.quote(policy.source)}" if policy.source and named else ""
             remedy = f"shrink the file: ltocompat slim {path} --max-bytes {most}{keep} -o smaller/"
-        yield _too_large(policy, "max-bytes", size, most, remedy)
+        yield _too_large(policy, "max-bytes", size, most, f"{remedy}{strip}")
     if inside is not None and (member := _largest_member(summary.path)) and member.size > inside:
-        found = _too_large(policy, "max-member-bytes", member.size, inside, weigh)
+        found = _too_large(policy, "max-member-bytes", member.size, inside, f"{weigh}{strip}")
         yield replace(found, example=Location(summary.path).member(member.name))
 
 

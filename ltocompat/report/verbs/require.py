@@ -342,7 +342,10 @@ def _way(floor: RouteFloor, *, why: bool, sparse: bool) -> tuple[str, str, str, 
     ways = (("SASS", counts.sass), ("PTX", counts.ptx), ("link", counts.link))
     by = ", ".join(way for way, number in ways if number)
     if floor.doubts and not floor.beyond:
-        by += f" ({floor.verdict}: {', '.join(floor.doubts)})"
+        worse = [rule for rule in floor.doubts if rule not in floor.undocumented]
+        told = [(floor.verdict, worse), (Verdict.UNDOCUMENTED, floor.undocumented)]
+        doubts = "; ".join(f"{each}: {', '.join(found)}" for each, found in told if found)
+        by += f" ({doubts})"
     if sparse:
         by += ", few modules"
     driver = _span(floor.driver, floor.last_driver, or_older=floor.or_older)

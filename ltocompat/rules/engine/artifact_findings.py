@@ -161,12 +161,13 @@ def _error(groups: Iterable[ModuleGroup]) -> str:
 
 def _told_for(finding: Finding, gpu: Gpu) -> Finding:
     """The finding with the architecture in its remedy, whose options can then be pasted."""
-    row, remedy = sm(gpu.arch.number), finding.remedy
+    row, remedy = sm(gpu.arch.number), finding.remedy.replace("XY", str(gpu.arch.number))
     if row is not None and (last := row.last_toolkit) is not None:
-        first = max(row.first_toolkit, FIRST_NVJITLINK) if "lto_XY" in remedy else row.first_toolkit
-        toolkits = f", with CUDA {first} to {last}" if first <= last else ""
-        remedy = remedy.replace("XY)", f"XY{toolkits})")
-    return replace(finding, remedy=remedy.replace("XY", str(gpu.arch.number)))
+        by_link = f"lto_{gpu.arch.number}" in remedy
+        first = max(row.first_toolkit, FIRST_NVJITLINK) if by_link else row.first_toolkit
+        by = f"with CUDA {first} to {last}, " if first <= last else ""
+        remedy = f"{by}{remedy[:1].lower()}{remedy[1:]}"
+    return replace(finding, remedy=remedy)
 
 
 def _unserved_libraries(coverage: KernelCoverage, gpu: Gpu) -> Iterator[Finding]:

@@ -167,6 +167,7 @@ def required(
     *,
     package: Package | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    starts: bool = False,
 ) -> Required:
     """The requirements of an artifact.
 
@@ -175,9 +176,11 @@ def required(
         engine: the engine with known facts about its modules; None: a new one.
         package: the package that it is, whose metadata its lines never loosen; None for none.
         limits: bounds for reading these.
+        starts: True to also require drivers on which a container image starts (NVIDIA_REQUIRE_*).
     """
     # An image may refuse drivers, and the libcuda in it may hide theirs: its code asks for neither.
-    summary = replace(summary, starts_on=(), platform="", compat=None, own_driver=None)
+    starts_on = summary.starts_on if starts else ()
+    summary = replace(summary, starts_on=starts_on, platform="", compat=None, own_driver=None)
     engine = engine or Engine()
     groups = [_settled(group) for group in summary.groups]
     settled = replace(summary, groups=groups)
@@ -363,6 +366,8 @@ def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) 
     coverage, driver, linker = line.result.coverage, line.driver, line.linker
     served = coverage.served > 0 or coverage.idle
     objecting = [f for f in line.result.findings if f.verdict > Verdict.JIT]
+    worse = {f.rule for f in objecting if f.verdict > Verdict.UNDOCUMENTED}
+    mild = {f.rule for f in objecting} - worse
     set_by = {
         *(driver.set_by if driver else ()),
         *(linker.set_by if linker and floor else ()),
@@ -379,6 +384,7 @@ def _route(line: LineFloors, floor: LinkerFloor | None, inside: Release | None) 
         line.result.verdict,
         set_by=tuple(sorted(set_by)) if served else (),
         doubts=tuple(sorted({f.rule for f in objecting})) if driver else (),
+        undocumented=tuple(sorted(mild)) if driver else (),
         or_older=driver is not None and served and driver.or_older,
         possible_driver=driver.possible if driver and served else None,
     )

@@ -212,5 +212,5 @@ def _of_libcuda(message: str, place: Location, **told: object) -> Finding:
 
 def _finding(rule_id: str, verdict: Verdict, message: str, **told: object) -> Finding:
     """A finding whose message is its headline; about the whole artifact, unless told otherwise."""
-    whole = {"headline": message, "subject": WHOLE_ARTIFACT}
+    whole = {"headline": message, "subject": WHOLE_ARTIFACT, "about_loading": True}
     return finding_by_engine(rule_id, verdict, message, **{**whole, **told})

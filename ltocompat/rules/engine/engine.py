@@ -102,7 +102,8 @@ class Case(Struct, frozen=True):
     ) -> list[Ruling]:
         """Evaluate requirements on the target; the arguments are those of ``values_of``."""
         values = values_of(self.target, self.gpu, linker)
-        return [evaluate(each, values, offline=offline) for each in requirements]
+        where = {"offline": offline, "windows": self.target.system.name != "linux"}
+        return [evaluate(each, values, **where) for each in requirements]
 
     def findings(self, rulings: Iterable[Ruling]) -> tuple[Finding, ...]:
         """Return the findings for the rulings with a message."""

@@ -12,9 +12,10 @@ from ltocompat.facts import drivers
 from ltocompat.model.arch import Release
 from ltocompat.model.target import DriverVersion, Gpu, Target
 from ltocompat.model.verdict import LONGEST_HEADLINE, THE_TARGET_HAS, Verdict
-from ltocompat.rules.rule import CompatUse, Component, Requirement
+from ltocompat.rules.rule import OF_DRIVERS, CompatUse, Component, Requirement
 
 Values = Mapping[Component, DriverVersion | Release | CompatUse | None]
+_DRIVER = re.compile(r"\b[0-9]{3}(?:\.[0-9]+)+")
 _CLAUSE_END = re.compile(r": |; | \(|, (?:or|so|which|and) ")
 
 
@@ -34,19 +35,22 @@ class Ruling(Struct, frozen=True, cache_hash=True, gc=False):
     headline: str = ""
 
 
-def evaluate(requirement: Requirement, values: Values, *, offline: bool = False) -> Ruling:
+def evaluate(
+    requirement: Requirement, values: Values, *, offline: bool = False, windows: bool = False
+) -> Ruling:
     """Evaluate a requirement on a target.
 
     Args:
         requirement: the requirement.
         values: the values of the target, see ``values_of``.
         offline: True if its linker is nvlink.
+        windows: True if its driver is that of Windows.
     """
     verdict, value = verdict_on(requirement, values), values.get(requirement.component)
     if verdict is None:
         return Ruling(requirement, None)
     if verdict is not Verdict.OK:
-        texts = _sentences(requirement, verdict, str(value), offline=offline)
+        texts = _sentences(requirement, verdict, str(value), offline=offline, windows=windows)
         return Ruling(requirement, verdict, *texts)
     noted = requirement.constraint.noted(value)
     return Ruling(requirement, verdict, *(_remark(requirement) if noted else ()))
@@ -62,7 +66,7 @@ def verdict_on(requirement: Requirement, values: Values) -> Verdict | None:
 
 
 def _sentences(
-    requirement: Requirement, verdict: Verdict, value: str, *, offline: bool
+    requirement: Requirement, verdict: Verdict, value: str, *, offline: bool, windows: bool
 ) -> tuple[str, str]:
     """The sentence about a value that doesn't meet a requirement, and its headline."""
     doubt = requirement.text("doubt") if verdict is Verdict.UNKNOWN else ""
@@ -77,7 +81,10 @@ def _sentences(
         return _joined(opening, requirement.text("consequence"), requirement.short)
     needs = "needs" if verdict is Verdict.FAIL else "may need"
     text = doubt or requirement.text("consequence")
-    demand = f"{requirement.subject} {needs} {component} {requirement.constraint}"
+    versions = str(requirement.constraint)
+    if windows and requirement.component in OF_DRIVERS:
+        versions = _DRIVER.sub(lambda driver: drivers.windows_driver(driver[0]), versions)
+    demand = f"{requirement.subject} {needs} {component} {versions}"
     headline = f"{demand}; {THE_TARGET_HAS} {value}"
     return f"{headline}: {text}", headline
 

@@ -123,6 +123,7 @@ class Checked:
         self._artifact = ArtifactJudge(summary, engine, advises=False)
         used = [parts.used for parts in variant_parts(summary)] or [summary]
         self._classes = tuple(TargetClasses(each, engine) for each in used)
+        self._starts_on = bool(summary.starts_on)
         self._kept: dict[Hashable, dict[Route | None, Line]] = {}
 
     def lines(
@@ -130,7 +131,8 @@ class Checked:
     ) -> dict[Route | None, Line]:
         """Return the verdict of each route; under None, if every module has only one."""
         # What is wanted is verdicts, rules and coverage; only messages name the target.
-        key = tuple(classes.of(gpu, driver, linker) for classes in self._classes)
+        key: Hashable = tuple(classes.of(gpu, driver, linker) for classes in self._classes)
+        key = (key, driver) if self._starts_on else key
         if key not in self._kept:
             target = Target(
                 name=_SOURCE, driver=_only(driver), nvjitlink=_only(linker), gpus=(gpu,)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
+from ltocompat.model.cuda_tag import tagged_path, without_tags
 from ltocompat.model.generic import grouped
 from ltocompat.model.requirement import LinkerFloor, PasteLine, Required, Service
 from ltocompat.model.words import count
@@ -16,6 +19,7 @@ from ltocompat.rules.engine.paste_lines import conda_linker, machine_lines
 from ltocompat.rules.services import (
     HOW,
     lacks_kernels,
+    least_driver,
     promised,
     runs_anywhere,
     verdict_of,
@@ -32,6 +36,8 @@ def joint(several: Sequence[Required]) -> Required:
     """
     if len(several) == 1:
         return several[0]
+    number, several = len(several), _one_of_variants(several)
+    left_out = f" (without {number - len(several)} of other CUDA releases)"
     coded = [each for each in several if each.modules]
     coded = [each for each in coded if not runs_anywhere(each)] or coded
     rows = grouped((s.number, (each, s)) for each in coded for s in each.services).values()
@@ -41,7 +47,7 @@ def joint(several: Sequence[Required]) -> Required:
     wheels = ", others ".join(floor.wheel for floor in floors)
     apart = f"some need {wheels} (for exceptions, see each artifact)" if len(floors) > 1 else ""
     whole = Required(
-        path=f"all {count(len(several), 'artifact')}",
+        path=f"all {count(number, 'artifact')}{left_out if number > len(several) else ''}",
         modules=sum(each.modules for each in several),
         nvjitlink=None if beyond or apart or not floors else floors[0],
         no_nvjitlink=beyond or apart,
@@ -50,6 +56,35 @@ def joint(several: Sequence[Required]) -> Required:
         skipped=sum(each.skipped for each in several),
     )
     return replace(whole, lines=tuple(_lines(several, whole, floors)))
+
+
+def _one_of_variants(several: Sequence[Required]) -> list[Required]:
+    """Leave one of the variants that differ in the CUDA release of their names.
+
+    An environment has one of them: the least demanding one, as of the variants in a package.
+    """
+    left: list[Required] = []
+    for alike in grouped((_family(each.path), each) for each in several).values():
+        by_release = grouped((_release(each.path), each) for each in alike)
+        left += min(by_release.values(), key=lambda some: max(map(_demand, some)))
+    return sorted(left, key=several.index)
+
+
+def _family(path: str) -> str:
+    """The name of a wheel's project without a CUDA release; of another file, its path without."""
+    project = posixpath.basename(path).partition("-")[0] if path.endswith(".whl") else ""
+    name = without_tags(project.lower())
+    return re.sub(r"[-_]?cu(?:da)?[-_]?v?\*$", "", name) if project else without_tags(path)
+
+
+def _release(path: str) -> str:
+    tagged = tagged_path(posixpath.basename(path) if path.endswith(".whl") else path)
+    return tagged.version if tagged else ""
+
+
+def _demand(needs: Required) -> tuple[bool, tuple[int, ...]]:
+    driver = least_driver(needs, promised(needs.services))
+    return driver is None, driver.numbers if driver else ()
 
 
 def _installed(needs: Required) -> LinkerFloor | None:
