@@ -11,7 +11,6 @@ from ltocompat.model.arch import Release
 from ltocompat.model.requirement import NEXT, Required, Service
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
-from ltocompat.rules.rule import OF_DRIVERS
 
 # The ways in which a GPU is served, the best first.
 HOW = ("sass", "ptx", "link")
@@ -91,7 +90,7 @@ def lacks_kernels(required: Required) -> bool:
 def runs_anywhere(required: Required) -> bool:
     """Return whether all code lacks kernels and asks for no driver: each GPU and driver will do."""
     verdicts = {route.verdict for service in required.services for route in service.routes}
-    asks_driver = any(asked.component in OF_DRIVERS for asked in required.asked)
+    asks_driver = any(service.driver is not None for service in required.services)
     return lacks_kernels(required) and verdicts == {Verdict.OK} and not asks_driver
 
 
