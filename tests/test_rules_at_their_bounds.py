@@ -779,7 +779,7 @@ def test_a_file_may_have_as_many_bytes_as_the_limit_says(tmp_path: Path, more: i
     for key, most in (("max_bytes", path.stat().st_size), ("max_member_bytes", 100)):
         limits: dict[str, Any] = {key: most - more}
         policy = Policy(source="", targets=(), **limits)
-        found = [*problems._size(policy, some(path=str(path)))]
+        found = [*problems._size(policy, some(path=str(path), hosts=()))]
         assert [each.subject for each in found] == (
             [] if more < 1 else ["size" if key == "max_bytes" else "largest file"]
         )

@@ -90,16 +90,51 @@ def test_drv_01_knows_no_floor_of_a_major_to_come() -> None:
     assert judged("DRV-01", subject, driver("615.10.01")) is UNKNOWN
 
 
-@pytest.mark.parametrize("major", range(5, 11))
+@pytest.mark.parametrize("cuda", ["5.0", "6.0", "6.5"])
 @pytest.mark.parametrize(
     ("version", "verdict"),
     [("440.33.01", UNKNOWN), ("450.51.05", OK), ("535.104.05", OK), ("615.10.01", OK)],
 )
 def test_drv_01_code_older_than_the_tables_runs_where_their_oldest_does(
-    major: int, version: str, verdict: Verdict
+    cuda: str, version: str, verdict: Verdict
 ) -> None:
-    subject = loading(image(ImageKind.SASS, "sm_60", f"{major}.0"), on="sm_60")
+    subject = loading(image(ImageKind.SASS, "sm_50", cuda), on="sm_50")
     assert judged("DRV-01", subject, driver(version)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("cuda", "isa", "least", "older"),
+    [  # release notes of CUDA 11.0, table 2: the driver of each toolkit
+        ("7.0", "4.2", "346.46", "343.19"),
+        ("8.0", "5.0", "367.48", "361.93.02"),
+        ("9.0", "6.0", "384.81", "384.59"),
+        ("10.0", "6.3", "410.48", "396.37"),
+        ("10.2", "6.5", "440.33", "418.39"),
+    ],
+)
+def test_code_from_before_cuda_11_runs_from_the_driver_of_its_release_on(
+    cuda: str, isa: str, least: str, older: str
+) -> None:
+    sass = loading(image(ImageKind.SASS, "sm_50", cuda), on="sm_50")
+    ptx = loading(image(ImageKind.PTX, "sm_50", isa=isa), on="sm_50")
+    for rule, subject in (("DRV-01", sass), ("PTX-01", ptx)):
+        assert judged(rule, subject, driver(least)) is OK
+        assert judged(rule, subject, driver("450.51.05")) is OK
+        assert judged(rule, subject, driver(older)) is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("arch", "least", "older"),
+    [
+        ("sm_60", "367.48", "361.93.02"),
+        ("sm_70", "384.81", "384.59"),
+        ("sm_75", "410.48", "396.37"),
+    ],
+)
+def test_drv_03_an_old_driver_may_not_know_a_newer_gpu(arch: str, least: str, older: str) -> None:
+    subject = loading(image(ImageKind.PTX, "sm_50", isa="4.2"), on=arch)
+    assert judged("DRV-03", subject, driver(least)) is OK
+    assert judged("DRV-03", subject, driver(older)) is UNKNOWN
 
 
 @spares("DRV-01")

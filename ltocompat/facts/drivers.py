@@ -120,7 +120,7 @@ def driver_branches() -> tuple[int, ...]:
 
 def before_tables() -> DriverVersion:
     """A driver older than the tables; rules treat all such drivers alike."""
-    return DriverVersion((driver_branches()[0] - 1,))
+    return DriverVersion((min(each.branch for each in earlier_drivers().values()) - 1,))
 
 
 def beyond_tables() -> DriverVersion:
@@ -155,6 +155,11 @@ def earlier_drivers() -> dict[str, DriverVersion]:
     """Return the oldest driver of each CUDA release whose drivers are older than every branch."""
     rows = table("drivers")["earlier"]
     return {row["cuda"]: DriverVersion(version_numbers(row["linux"])) for row in rows}
+
+
+def earlier_driver(cuda: Release) -> DriverVersion | None:
+    """Return the oldest driver of a CUDA release from before every branch; None if unknown."""
+    return earlier_drivers().get(str(cuda))
 
 
 def cuda_branch(cuda: Release) -> int | None:

@@ -107,6 +107,12 @@ def unknown_version(component: Component) -> Versions:
     return Versions(component, "of an unknown release", Verdict.UNKNOWN)
 
 
+def driver_of_writer(cuda: Release) -> Versions:
+    """A driver for SASS of a CUDA release: before CUDA 11, minors had drivers of their own."""
+    earlier = drivers.earlier_driver(cuda)
+    return at_least(earlier, open_below=True) if earlier else driver_of_major(cuda.major)
+
+
 def driver_of_major(major: int) -> Versions:
     """A driver for code of a CUDA major."""
     floor, enough = floors.major(major), floors.enough_for_major(major)
@@ -127,6 +133,9 @@ def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
         surely: True if all such drivers work; else only older ones surely fail.
     """
     branch, known = drivers.first_branch_from(cuda), drivers.driver_branches()
+    if earlier := drivers.earlier_driver(cuda):
+        text = f">= {earlier} (CUDA {cuda})"
+        return Versions(Component.DRIVER, text, Verdict.UNKNOWN, ((earlier, Verdict.OK),))
     first = DriverVersion((branch,)) if branch else drivers.beyond_tables()
     named = f">= {branch}" if branch else f"newer than {known[-1]}"
     from_first = Verdict.OK if branch and surely else Verdict.UNKNOWN
@@ -172,10 +181,13 @@ def kernel_knows(number: int) -> Versions:
     row = gpus.sm(number)
     span = (drivers.beyond_tables(), Verdict.UNKNOWN)
     text = f"newer than {drivers.driver_branches()[-1]}"
+    before = Verdict.FAIL
     if row is not None:
-        first = DriverVersion((row.first_branch or 0,))
-        span, text = (first, Verdict.OK), f">= {first}" if row.first_branch else "any"
-    return Versions(Component.KERNEL, text, Verdict.FAIL, (span,), of_gpu=True)
+        earlier = drivers.earlier_driver(row.first_toolkit)
+        before = Verdict.UNKNOWN if earlier else Verdict.FAIL
+        first = earlier or DriverVersion((row.first_branch or 0,))
+        span, text = (first, Verdict.OK), f">= {first}" if any(first.numbers) else "any"
+    return Versions(Component.KERNEL, text, before, (span,), of_gpu=True)
 
 
 def driver_still_serves(number: int) -> Versions:

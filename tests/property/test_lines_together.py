@@ -356,7 +356,9 @@ OLD_PTX = "//\n.version {isa}\n.target sm_50\n.address_size 64\n.visible .entry 
 @pytest.mark.parametrize(
     ("isa", "least"),
     [
-        ("6.4", "450.51.05 or older"),  # CUDA 10.1, whose driver is older than the tables
+        ("4.1", "450.51.05 or older"),  # CUDA 6.5, whose driver is older than the tables
+        ("6.4", "418.39"),  # CUDA 10.1 (release notes of CUDA 11.0)
+        ("6.5", "440.33"),
         ("7.1", "455.23"),  # CUDA 11.1 (PTX ISA, release notes)
     ],
 )

@@ -13,6 +13,7 @@ from ltocompat.rules import floors, image_helpers, makers
 from ltocompat.rules.constraints import (
     DriverOfWriter,
     driver_of_major,
+    driver_of_writer,
     driver_still_serves,
     kernel_knows,
 )
@@ -44,7 +45,7 @@ def driver_below_major_floor(image: ImageSignature, _: Subject) -> Iterator[Requ
         "runtime, error 200 of the driver)"
     )
     yield Requirement(
-        driver_of_major(cuda.major),
+        driver_of_writer(cuda),
         f"SASS of CUDA {cuda.major}",
         consequence,
         remedy="update the driver. If the GPU allows cuda-compat, put it in front of the "

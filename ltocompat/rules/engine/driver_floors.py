@@ -59,6 +59,11 @@ def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
         if floor == drivers.production_drivers()[0]
         and all(each.judge(drivers.before_tables()) is not Verdict.FAIL for each in asked[use])
     )
+    for use in or_older:
+        earlier = sorted(drivers.earlier_drivers().values())
+        surely = [v for v in earlier if all(c.judge(v) is Verdict.OK for c in asked[use])]
+        found[use] = surely[0] if surely and surely != earlier else found[use]
+    or_older = tuple(use for use in or_older if found[use] == drivers.production_drivers()[0])
     sass, ptx = (None if isinstance(floor, Unbounded) else floor for floor in found.values())
     return DriverFloors(sass, ptx, found["ptx"] is Unbounded.NONE_KNOWN, or_older)
 

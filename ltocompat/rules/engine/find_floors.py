@@ -211,6 +211,13 @@ def _driver_floor(
     found = newest_passing_range(known, lines, lambda each: not each.about_loading)
     if found is None or found.first != known[0]:
         return found
+    earlier = sorted(drivers.earlier_drivers().values())
+    before = [checked.lines(gpu, each, linker)[route] for each in earlier]
+    exact = newest_passing_range(
+        (*earlier, *known), (*before, *lines), lambda each: not each.about_loading
+    )
+    if exact is not None and earlier[0] < exact.first < known[0]:
+        return exact
     older = checked.lines(gpu, drivers.before_tables(), linker)[route]
     return replace(found, or_older=older.result.verdict < Verdict.FAIL)
 
