@@ -134,8 +134,9 @@ def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
     """
     branch, known = drivers.first_branch_from(cuda), drivers.driver_branches()
     if earlier := drivers.earlier_driver(cuda):
-        text = f">= {earlier} (CUDA {cuda})"
-        return Versions(Component.DRIVER, text, Verdict.UNKNOWN, ((earlier, Verdict.OK),))
+        text, sure = f">= {earlier} (CUDA {cuda})", Verdict.OK if surely else Verdict.UNKNOWN
+        spans = ((drivers.before_tables(), Verdict.UNKNOWN), (earlier, sure))
+        return Versions(Component.DRIVER, text, Verdict.UNKNOWN, spans)
     first = DriverVersion((branch,)) if branch else drivers.beyond_tables()
     named = f">= {branch}" if branch else f"newer than {known[-1]}"
     from_first = Verdict.OK if branch and surely else Verdict.UNKNOWN
