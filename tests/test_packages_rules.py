@@ -40,8 +40,8 @@ from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 from ltocompat.packages.reading import packages_beside
 from ltocompat.packages.values import Kind, Package
+from ltocompat.rules.needed_compilers import NeededCompiler, Strength
 from ltocompat.rules.rule import Problem
-from ltocompat.rules.shipped_needs import Need, Strength
 
 FAIL, UNKNOWN, OK = Verdict.FAIL, Verdict.UNKNOWN, Verdict.OK
 UNDOCUMENTED = Verdict.UNDOCUMENTED
@@ -877,7 +877,8 @@ def test_the_line_is_of_the_newest_major_that_files_ask_for(
 ) -> None:
     """Variants for CUDA 12 and 13 need at least 12.0; the line that lets 14 in is of 13."""
     assume(floor is None or floor.major <= majors[-1])
-    need = Need("nvjitlink", Strength.LOADED, majors, floor, floor, "libx.so", Kind.WHEEL)
+    floors = (floor, floor)
+    need = NeededCompiler("nvjitlink", Strength.LOADED, majors, *floors, "libx.so", Kind.WHEEL)
     line = Requirement(need.requirement)
     assert line.name == {12: "nvidia-nvjitlink-cu12", 13: "nvidia-nvjitlink"}[majors[-1]]
     assert {major for major in range(11, 16) if f"{major}.99" in line.specifier} == {majors[-1]}

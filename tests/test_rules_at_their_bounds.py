@@ -64,7 +64,7 @@ from ltocompat.rules.catalogue import (
 from ltocompat.rules.engine import artifact_findings, judge_artifact
 from ltocompat.rules.engine.arch_parts import stem
 from ltocompat.rules.literals import Index
-from ltocompat.rules.shipped_needs import Strength
+from ltocompat.rules.needed_compilers import Strength
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.trial.cached_linker import lost_kernels
 from ltocompat.trial.logs import explain as explained_log
@@ -250,7 +250,7 @@ def test_a_dependency_of_another_major_fails_where_nothing_else_may_bring_it(
     monkeypatch.setattr(library_problems, "of_another_major", lambda _: [])
     need = some(part="", majors=(12,), hard=hard, why="", mend=lambda *_: None)
     need.problem = lambda verdict, *_, **__: verdict
-    monkeypatch.setattr(package_dependencies, "needs_of", lambda _: [need])
+    monkeypatch.setattr(package_dependencies, "needed_compilers", lambda _: [need])
     shipped = some(package=some(name="a"), others=[], in_environment=False, budget=Budget())
     (found,) = package_dependencies.dependency_of_another_major.function(shipped)
     assert found is (OK if extra and elsewhere else FAIL if hard else UNKNOWN)
@@ -260,7 +260,7 @@ def test_a_dependency_of_another_major_fails_where_nothing_else_may_bring_it(
 def test_only_elf_has_a_runpath_that_misses_conda(monkeypatch: Patch, form: str, told: int) -> None:
     need = some(strength=Strength.LOADED)
     monkeypatch.setattr(
-        package_contents, "need_of", lambda part, _: need if part == "nvjitlink" else None
+        package_contents, "needed_compiler", lambda part, _: need if part == "nvjitlink" else None
     )
     monkeypatch.setattr(package_contents, "ways_of", lambda *_: ["n"])
     monkeypatch.setattr(package_contents, "files_of", lambda *_: ("libnvJitLink.so.12",))

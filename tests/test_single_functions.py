@@ -72,7 +72,7 @@ from ltocompat.model.verdict import Extent, Route, Verdict
 from ltocompat.packages.index_answers import IndexFile
 from ltocompat.packages.values import Kind
 from ltocompat.packages.wheel_name import WheelName
-from ltocompat.rules import shipped_needs
+from ltocompat.rules import needed_compilers
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
 from ltocompat.rules.catalogue import machine, package_contents, ptx
 from ltocompat.rules.engine import coverage, judge_artifact, paste_lines
@@ -109,11 +109,12 @@ def test_a_library_of_an_artifact_is_judged_with_its_own_host_file(monkeypatch: 
 
 
 def test_nvrtc_is_asked_for_from_the_first_release_of_its_major(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(shipped_needs, "need_of", lambda *_: None)
-    monkeypatch.setattr(shipped_needs, "_own_files", lambda *_: [])
+    monkeypatch.setattr(needed_compilers, "needed_compiler", lambda *_: None)
+    monkeypatch.setattr(needed_compilers, "_own_files", lambda *_: [])
     shipped = some(hosts=(), package=some(kind=Kind.WHEEL))
     host = some(place=Location("x.so"))
-    need = shipped_needs._nvrtc(shipped, shipped_needs.Strength.LOADED, [(host, "libnvrtc.so.12")])
+    strength = needed_compilers.Strength.LOADED
+    need = needed_compilers._nvrtc(shipped, strength, [(host, "libnvrtc.so.12")])
     assert need is not None
     assert (need.possible, need.sure) == (Release(12, 0), Release(12, 0))
 

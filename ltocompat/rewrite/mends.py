@@ -16,8 +16,8 @@ from ltocompat.packages.values import Kind, Shipped, normalized
 from ltocompat.packages.wheel_name import single_tags
 from ltocompat.rules.engine.findings import subject_of
 from ltocompat.rules.engine.judge_package import problems
+from ltocompat.rules.needed_compilers import LIBRARIES, ways_of
 from ltocompat.rules.rule import Problem
-from ltocompat.rules.shipped_needs import LIBRARIES, ways_of
 from ltocompat.targets.versions.requirement import requirement_of
 
 P = TypeVar("P", Problem, Finding)

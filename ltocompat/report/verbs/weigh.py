@@ -210,8 +210,7 @@ def _share(part: int, whole: int) -> str:
     return "<1%" if 0 < part < whole / 100 else f"{100 * part / max(whole, 1):.0f}%"
 
 
-def _counts(weight: Weight) -> dict[str, int]:
-    return {"artifacts": 1, "stored_size": weight.stored, "saved": weight.saved}
-
-
-REPORT: Report[Weight] = Report(blocks, rows_document("weigh", _counts))
+_DOCUMENT = rows_document(
+    "weigh", lambda one: {"artifacts": 1, "stored_size": one.stored, "saved": one.saved}
+)
+REPORT: Report[Weight] = Report(blocks, _DOCUMENT)

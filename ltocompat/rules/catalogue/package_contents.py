@@ -24,9 +24,9 @@ from ltocompat.packages.values import Kind, Package, Shipped, installed_path
 from ltocompat.packages.wheel_name import single_tags
 from ltocompat.rules import floors
 from ltocompat.rules.linker_imports import files_of, short
+from ltocompat.rules.needed_compilers import LIBRARIES, Strength, needed_compiler, ways_of
 from ltocompat.rules.needed_libraries import NeededLibrary, folders, needed_libraries
 from ltocompat.rules.rule import OF_DRIVERS, Problem, rule
-from ltocompat.rules.shipped_needs import LIBRARIES, Strength, need_of, ways_of
 from ltocompat.targets.versions.packages import suffix_major
 
 # cupy-cuda13x, jax-cuda12-plugin, libcuvs-cu13; torch 2.9.1+cu130.
@@ -271,7 +271,7 @@ def _neighbour_brings(
 
 def _runpath_misses_conda(shipped: Shipped) -> Iterator[Problem]:
     for part, library in LIBRARIES.items():
-        need = need_of(part, shipped)
+        need = needed_compiler(part, shipped)
         if need is None or need.strength is not Strength.LOADED or not ways_of(part, shipped):
             continue
         for host in shipped.hosts:

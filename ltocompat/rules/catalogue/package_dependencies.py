@@ -14,18 +14,18 @@ from ltocompat.packages.values import Installed, Kind, Shipped
 from ltocompat.rules import makers
 from ltocompat.rules.catalogue import library_problems
 from ltocompat.rules.linker_imports import files_of
-from ltocompat.rules.rule import Problem, rule
-from ltocompat.rules.shipped_needs import (
+from ltocompat.rules.needed_compilers import (
     LIBRARIES,
     TITLES,
-    Need,
+    NeededCompiler,
     Strength,
     admits_right_major,
-    need_of,
-    needs_of,
+    needed_compiler,
+    needed_compilers,
     siblings,
     ways_of,
 )
+from ltocompat.rules.rule import Problem, rule
 from ltocompat.targets.versions.packages import oldest_cusparse, pins_beside_any_nvjitlink
 
 _IMPORTING = 12  # the major of CUDA whose cuSPARSE imports names of its nvJitLink
@@ -34,13 +34,13 @@ _IMPORTING = 12  # the major of CUDA whose cuSPARSE imports names of its nvJitLi
 @rule("NJL-06")
 def nvjitlink_allowed_too_old(shipped: Shipped | Installed) -> Iterator[Problem]:
     """The metadata of a package admit an nvJitLink that is too old for the code inside."""
-    need = need_of("nvjitlink", shipped)
+    need = needed_compiler("nvjitlink", shipped)
     possible = None if need is None else need.possible
     found = [] if need is None or possible is None else [*_too_old(need, possible, shipped)]
     yield from found or _older_than_cusparse(shipped)
 
 
-def _too_old(need: Need, possible: Release, shipped: Shipped) -> Iterator[Problem]:
+def _too_old(need: NeededCompiler, possible: Release, shipped: Shipped) -> Iterator[Problem]:
     ways = ways_of(need.part, shipped)
     for way in ways:
         least = min(way.allowed.releases, default=None)
@@ -126,7 +126,7 @@ def _admitted_cusparses(shipped: Shipped) -> Iterator[tuple[str, Release, str | 
                 yield text, Release.parse(newest.toolkit), None, verdict
 
 
-def _asked(need: Need) -> tuple[str, ...]:
+def _asked(need: NeededCompiler) -> tuple[str, ...]:
     """The release that is needed, or the major where nothing tells more."""
     return (f"{TITLES[need.part]} {need.sure or need.possible or need.majors[-1]}",)
 
@@ -134,13 +134,14 @@ def _asked(need: Need) -> tuple[str, ...]:
 @rule("PKG-01")
 def dependency_missing(shipped: Shipped | Installed) -> Iterator[Problem]:
     """A package needs a CUDA library that its metadata don't install."""
-    found = [lack for need in needs_of(shipped) for lack in _missing_library(need, shipped)]
+    needs = needed_compilers(shipped)
+    found = [lack for need in needs for lack in _missing_compiler(need, shipped)]
     found += library_problems.missing(shipped)
     yield from library_problems.of_one_cause(found, shipped)
     yield from library_problems.opened(shipped)
 
 
-def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
+def _missing_compiler(need: NeededCompiler, shipped: Shipped) -> Iterator[Problem]:
     title, library = TITLES[need.part], LIBRARIES[need.part]
     installed = [way for way in ways_of(need.part, shipped) if not way.only_limits]
     if any(way.extra is None for way in installed):
@@ -178,7 +179,7 @@ def _missing_library(need: Need, shipped: Shipped) -> Iterator[Problem]:
 def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
     """A dependency on a CUDA library admits a major whose library has another name."""
     yield from library_problems.of_other_names(shipped)
-    for need in needs_of(shipped):
+    for need in needed_compilers(shipped):
         most = need.majors[-1]
         ways = ways_of(need.part, shipped)
         # PKG-04 speaks of the others.
@@ -198,7 +199,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
 @rule("PKG-03")
 def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
     """A dependency on nvJitLink is pinned, so that no newer one can be installed."""
-    need = need_of("nvjitlink", shipped)
+    need = needed_compiler("nvjitlink", shipped)
     if need is None:
         return
     for way in ways_of(need.part, shipped):
@@ -215,7 +216,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
 def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Problem]:
     """The metadata name a CUDA library of a different major than the libraries need."""
     yield from library_problems.of_another_major(shipped)
-    for need in needs_of(shipped):
+    for need in needed_compilers(shipped):
         ways = ways_of(need.part, shipped)
         if any(admits_right_major(way, need) for way in ways):
             continue

@@ -19,9 +19,9 @@ from ltocompat.packages.resolving import dependencies_always
 from ltocompat.packages.values import Kind
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import PROMISES_NOT_JUDGED
+from ltocompat.rules.needed_compilers import needed_compiler
 from ltocompat.rules.rule import Problem, rule
 from ltocompat.rules.services import as_loaded, capability, is_served, least_cuda, least_driver
-from ltocompat.rules.shipped_needs import need_of
 from ltocompat.targets.versions.drivers import driver_version_in_name
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def driver_problems(
 
 
 def _promised_nvjitlink(shipped: Shipped, promise: Promise) -> Iterator[Problem]:
-    least, need = promise.nvjitlink, need_of("nvjitlink", shipped)
+    least, need = promise.nvjitlink, needed_compiler("nvjitlink", shipped)
     if least is None or need is None or need.possible is None:
         return
     sure = need.sure

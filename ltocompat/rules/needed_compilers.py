@@ -1,4 +1,4 @@
-"""Needs of a package of nvJitLink and NVRTC: by imports, file names to open, LTO-IR."""
+"""The nvJitLink and the NVRTC that a package needs: by imports, file names to open, LTO-IR."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Strength(enum.Enum):
     HANDED_OUT = "there is LTO-IR, which callers of the package link"
 
 
-class Need(Struct, frozen=True):
-    """The need of a package for one library.
+class NeededCompiler(Struct, frozen=True):
+    """nvJitLink or NVRTC, as a package needs it; ``NeededLibrary`` has the other libraries.
 
     Attributes:
         part: ``nvjitlink`` or ``nvrtc``.
@@ -125,7 +125,7 @@ class Need(Struct, frozen=True):
         return not self.exact and not self.tried
 
 
-def need_of(part: str, shipped: Shipped) -> Need | None:
+def needed_compiler(part: str, shipped: Shipped) -> NeededCompiler | None:
     """Return the need of a package for a library; None for none, or if it contains the library."""
     library = LIBRARIES[part]
     own = set(_own_files(shipped, library))
@@ -155,7 +155,7 @@ def need_of(part: str, shipped: Shipped) -> Need | None:
 
 def _nvrtc(
     shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]]
-) -> Need | None:
+) -> NeededCompiler | None:
     """The need of NVRTC, of no newer a major than the package's nvJitLink (NJL-07)."""
     majors = linker_imports.majors_of(file for _, file in named)
     own = linker_imports.majors_of(_own_files(shipped, NVJITLINK))
@@ -165,20 +165,20 @@ def _nvrtc(
     majors = tuple(major for major in majors if not own or major <= max(own)) or majors
     if not majors:
         return None
-    linker = need_of("nvjitlink", shipped)
+    linker = needed_compiler("nvjitlink", shipped)
     most = linker.possible.major if linker and linker.possible else max(own, default=majors[-1])
     right = [major for major in majors if major <= most]
     if not right and strength is Strength.OPENED:
         return None  # what it opens would make LTO-IR that its nvJitLink refuses
     floor = Release(max(right, default=majors[-1]), 0)
-    return Need(
+    return NeededCompiler(
         "nvrtc", strength, majors, floor, floor, _says(named, strength), shipped.package.kind
     )
 
 
-def needs_of(shipped: Shipped) -> Iterator[Need]:
+def needed_compilers(shipped: Shipped) -> Iterator[NeededCompiler]:
     """Yield the needs of a package, for each library."""
-    for need in filter(None, (need_of(part, shipped) for part in LIBRARIES)):
+    for need in filter(None, (needed_compiler(part, shipped) for part in LIBRARIES)):
         yield replace(need, installed=shipped.in_environment)
 
 
@@ -187,7 +187,7 @@ def ways_of(part: str, shipped: Shipped) -> tuple[Way, ...]:
     return together(ways_to(part, shipped.package, shipped.others, shipped.budget))
 
 
-def siblings(need: Need, ways: Sequence[Way]) -> Iterator[Way]:
+def siblings(need: NeededCompiler, ways: Sequence[Way]) -> Iterator[Way]:
     """Yield chains to another major that begin with the line of a right one: cuda-toolkit>=12."""
     right = {_begin(way) for way in ways if admits_right_major(way, need)}
     return (way for way in ways if _begin(way) in right and not admits_right_major(way, need))
@@ -209,7 +209,7 @@ def has_ltoir(shipped: Shipped) -> bool:
 
 def _nvjitlink(
     shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]], *, linked: bool
-) -> Need | None:
+) -> NeededCompiler | None:
     imports = [
         (floor, host, name)
         for host, _ in named
@@ -237,8 +237,8 @@ def _nvjitlink(
         why = f"{linker_imports.short(newest[1].place.innermost)} imports {newest[2]}"
     elif linker is not None and linker.possible == possible:
         why = ltoir or why
-    kind, tried = shipped.package.kind, linker is not None and linker.tried
-    return Need("nvjitlink", strength, majors, possible, sure, why, kind, ltoir or why, tried)
+    kind, doubt, tried = shipped.package.kind, ltoir or why, linker is not None and linker.tried
+    return NeededCompiler("nvjitlink", strength, majors, possible, sure, why, kind, doubt, tried)
 
 
 def _floor_of(name: str) -> Release | None:
@@ -282,7 +282,7 @@ def _says(named: list[tuple[HostBinary, str]], strength: Strength) -> str:
     return f"{linker_imports.short(host.place.innermost)} {does} {file}"
 
 
-def admits_right_major(way: Way, need: Need) -> bool:
+def admits_right_major(way: Way, need: NeededCompiler) -> bool:
     """Return whether a chain admits an accepted major."""
     if way.allowed.releases:
         return any(release.major in need.majors for release in way.allowed.releases)
