@@ -324,19 +324,19 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
     [
         (
             (image(ImageKind.LTOIR, "lto_80", "13.5"),),
-            "the ltoir lto_80 was made by 13.5, newer than this nvlink 13.0.88",
+            "the LTO-IR for lto_80 was made by 13.5, newer than this nvlink 13.0.88",
         ),
         (
             (image(ImageKind.SASS, "sm_90", "12.4"),),
-            "the sass sm_90 is for a different architecture than the link's sm_80",
+            "the SASS for sm_90 is for a different architecture than the link's sm_80",
         ),
         (
             (image(ImageKind.SASS, "sm_80", "12.4"), image(ImageKind.PTX, "compute_90", "12.4")),
-            "the ptx compute_90 is for a different architecture than the link's sm_80",
+            "the PTX for compute_90 is for a different architecture than the link's sm_80",
         ),
         (
             (image(ImageKind.SASS, "sm_80", "12.4", ("its table is cut",)),),
-            "the sass sm_80 is damaged: its table is cut",
+            "the SASS for sm_80 is damaged: its table is cut",
         ),
         (
             (image(ImageKind.LTOIR, "lto_75", "12.4"),),
@@ -348,7 +348,7 @@ def image(kind: ImageKind, arch: str, made_by: str, problems: tuple[str, ...] = 
         (
             (image(ImageKind.LTOIR, "lto_75", "12.9 13.0 13.1"),),
             (
-                "the ltoir lto_75 was made by one of {12.9, 13.0, 13.1}; "
+                "the LTO-IR for lto_75 was made by one of {12.9, 13.0, 13.1}; "
                 "either that compiler is newer than this nvlink 13.0.88, or the image is "
                 "damaged"
             ),
@@ -364,7 +364,7 @@ def test_what_a_log_leaves_open_the_bytes_decide(images: tuple[Image, ...], sent
 @pytest.mark.parametrize(
     ("made", "sentence"),
     [
-        ("13.5", "the ltoir lto_80 was made by 13.5, newer than this nvlink 13.0.88"),
+        ("13.5", "the LTO-IR for lto_80 was made by 13.5, newer than this nvlink 13.0.88"),
         ("12.9 13.5", "too new"),
         ("12.4", "too new"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ltocompat.model.arch import SmArch
-from ltocompat.model.image import Image
+from ltocompat.model.image import Image, ImageKind
 from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.rules.link_selection import LINKED, fits_alone
 from ltocompat.rules.linker_traits import traits_of
@@ -59,7 +59,8 @@ def _with_release(reason: Reason, images: Iterable[Image], linker: Linker) -> Re
 
 
 def _name(image: Image) -> str:
-    return f"the {image.kind} {image.arch}" if image.arch else f"the {image.kind}"
+    kind = "LTO-IR" if image.kind is ImageKind.LTOIR else str(image.kind).upper()
+    return f"the {kind} for {image.arch}" if image.arch else f"the {kind}"
 
 
 def _newer(image: Image, linker: Linker, how_many: Callable[[Iterable[bool]], bool]) -> bool:

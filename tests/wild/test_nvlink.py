@@ -38,8 +38,8 @@ def test_lto_ir_links_up_to_the_release_of_nvlink(nvlink: Linker) -> None:
     newer = linked(LTOIR / "nvrtc-13.5-lto_80.ltoir", by=nvlink)
     taken = nvlink.version.startswith("13.5")
     assert newer.answer.outcome == ("linked" if taken else "refused")
-    assert newer.reason == (None if taken else f"the ltoir lto_80 was made by 13.5, newer than "
-                            f"this nvlink {nvlink.version}")  # fmt: skip
+    reason = f"the LTO-IR for lto_80 was made by 13.5, newer than this nvlink {nvlink.version}"
+    assert newer.reason == (None if taken else reason)
 
 
 def test_objects_are_linked_with_what_they_call(nvlink: Linker) -> None:
