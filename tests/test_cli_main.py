@@ -163,7 +163,7 @@ def test_an_error_is_the_only_json_document_when_nothing_was_written(
         ),
         (
             ["--by", "arch", "--hash"],
-            "--by groups a summary, but --images and --hash show no summary",
+            "--by is for the summary, but --images and --hash show no summary",
         ),
         (["--kind", "x"], "'x' is not a kind of image; give one of: ltoir, ptx, sass"),
     ],
@@ -340,7 +340,7 @@ def test_names_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
     )
     done = python(str(script), env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 2
-    assert r"'\u4e2d' is not a maker" in done.stderr
+    assert r"'\u4e2d' does not say what made an image" in done.stderr
 
 
 class Terminal:

@@ -29,9 +29,9 @@ def check(*, options: CheckOptions, shown: Shown, typed: Typed, form: FindingFor
 
     For example: ltocompat check libx.so --deploy-target driver=580,gpu=h100
 
-    Verdicts, from best to worst: ok, jit, undocumented, unknown, fail. jit works: the driver
-    compiles PTX at load. undocumented works in tests, but NVIDIA doesn't promise it. For
-    unknown, the finding names the missing fact.
+    Verdicts, from best to worst: ok, jit, undocumented, unknown, fail. jit: the code works; the
+    driver compiles PTX at load. undocumented: the code works in tests, but NVIDIA doesn't promise
+    it. unknown: a fact is missing, and the finding names the fact.
     """
     least = typed.verdict()
     from ltocompat.commands import check as command

@@ -15,9 +15,9 @@ def diff(*, options: DiffOptions, form: FindingFormat = ()) -> int:
 
     For example: ltocompat diff old.whl new.whl --forbid lost-arch
 
-    The answer covers architectures, toolkits, the minimum driver and nvJitLink, sizes and kernels.
-    Files are matched by name, without versions. Saved JSON of inspect (--kernels --format json)
-    has no metadata to compare.
+    The answer covers architectures, toolkits, the minimum versions of the driver and nvJitLink,
+    sizes and kernels. Files are matched by name, without versions. Saved JSON of inspect (--kernels
+    --format json) has no metadata to compare.
     """
     from ltocompat.commands import diff as command
     from ltocompat.report.verbs.diff import REPORT

@@ -36,10 +36,10 @@ class Typed(Struct, frozen=True):
     """Options that only the command line has.
 
     Attributes:
-        words: A rule (PTX-01), an error (209, CUDA_ERROR_...), its text, or a topic (LTO-IR,
-            forward compatibility, -dlto). - reads the text from standard input. If files follow,
-            ltocompat searches these files for the cause.
-        full: Also show the whole catalogue text of the rules.
+        words: A rule (PTX-01), an error (209, CUDA_ERROR_...), the text of an error, or a topic
+            (LTO-IR, forward compatibility, -dlto). - reads the text from standard input. If you add
+            file names, ltocompat searches these files for the cause.
+        full: Also show the full entry of each rule in the catalogue.
     """
 
     words: Annotated[
@@ -96,7 +96,7 @@ def _read(words: tuple[str, ...]) -> str:
     """
     if len(words) == 1 and "." in words[0] and _is_file(words[0]):
         command = f"ltocompat explain - < {shlex.quote(words[0])}"
-        raise UsageError(f"{words[0]!r} is a file; to explain its text: {command}")
+        raise UsageError(f"{words[0]!r} is a file; to explain the text in the file, run: {command}")
     if words != ("-",):
         return " ".join(words)
     try:

@@ -17,7 +17,7 @@ def extract(*, options: ExtractOptions, images: ImageChoice, form: Format = ()) 
 
     For example: ltocompat extract libx.so@0x1f40.3 -o images
 
-    Scrambled LTO-IR becomes a .fatbin with one entry, which nvJitLink accepts.
+    Scrambled LTO-IR becomes a .fatbin file with one entry; nvJitLink accepts this file.
     """
     where = images.filter()
     from ltocompat.commands import extract as command

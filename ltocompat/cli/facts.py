@@ -15,8 +15,8 @@ def facts(*, options: FactsOptions, form: Format = ()) -> int:
 
     For example: ltocompat facts --format json=facts.json
 
-    To use the tables of a newer release, save its JSON and set LTOCOMPAT_FACTS to the path of that
-    file.
+    To use the tables of a newer ltocompat, save the output of its facts --format json to a file.
+    Then set LTOCOMPAT_FACTS to the path of this file.
     """
     from ltocompat.commands import facts as command
     from ltocompat.report.verbs.facts import REPORT

@@ -56,7 +56,7 @@ def inspect(
     by, listed = rows.by, rows.images or options.hashes
     if by is not None and listed:
         raise UsageError(
-            "--by groups a summary, but --images and --hash show no summary; leave out --by"
+            "--by is for the summary, but --images and --hash show no summary; leave out --by"
         )
     if options.keep_gpus and not rows.weigh:
         raise UsageError("--keep-gpu makes --weigh show what slim would save; add --weigh")

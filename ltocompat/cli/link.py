@@ -31,10 +31,10 @@ def link(*, options: LinkOptions, typed: Typed, form: FindingFormat = ()) -> int
 
     For example: ltocompat link a.ltoir b.ltoir --arch sm_90
 
-    If the inputs have LTO-IR for the target, each linker links them with link-time
-    optimisation (lto). If the inputs have PTX or SASS, each linker also links them
-    without this optimisation (plain). The 2nd time is for the same link, repeated. No
-    GPU and no driver are needed. Exit code 1: a link did not succeed.
+    If the inputs have LTO-IR for the target, each linker links them with link-time optimisation
+    (lto). If the inputs have PTX or SASS, each linker also makes a plain link, without this
+    optimisation. The column "2nd time" is for the same link, repeated. No GPU and no driver are
+    needed. Exit code 1: a link did not succeed.
     """
     where = ImageChoice(kind=typed.kind).filter()
     from ltocompat.commands import link as command

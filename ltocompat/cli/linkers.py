@@ -27,7 +27,7 @@ def list_(*, form: Format = ()) -> int:
 
 @verb
 def install(*, options: InstallOptions, form: Format = ()) -> int:
-    """Install the linkers that trials use, in a separate cache.
+    """Install linkers for trials into a separate cache.
 
     For example: ltocompat linkers install nvjitlink=13.4 nvlink=13.5
 

@@ -25,7 +25,7 @@ class Typed(Sandbox, frozen=True):
 
 @verb
 def matrix(*, options: MatrixOptions, typed: Typed, form: FindingFormat = ()) -> int:
-    """Check against every nvJitLink, driver branch and GPU at once.
+    """Check against every nvJitLink, driver branch and GPU in one run.
 
     For example: ltocompat matrix libx.so --svg libx.svg
 

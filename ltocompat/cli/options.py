@@ -21,7 +21,7 @@ from ltocompat.scan.filters import ImageFilter
 FAIL_ON = ("jit", "undocumented", "unknown", "fail")
 
 KIND = Option(
-    f"Only images of this kind: {', '.join(ImageKind)}. Repeatable, or separated by commas.",
+    f"Only images of this kind: {', '.join(ImageKind)}. Repeatable; commas may separate kinds.",
     metavar="KIND",
     complete=lambda: [str(kind) for kind in ImageKind],
 )
@@ -31,7 +31,8 @@ class ImageChoice(Struct, frozen=True):
     """Which images are meant.
 
     Attributes:
-        arch: Only images for this architecture: sm_90a, compute_90, lto_75, or 90a for any form.
+        arch: Only images for this architecture: sm_90a, compute_90 or lto_75. 90a without a prefix
+            selects images of all kinds.
         made_by: Only images that this tool may have made. MAKER is a release (12.4), a version
             (13.3.73), a tool (nvlink), a role (linker) or unknown.
     """
@@ -88,9 +89,10 @@ class GateOptions(Sandbox, frozen=True):
 
     Attributes:
         trial_seconds: CPU time for all trials together; one trial gets at most a quarter of it.
-        strict: Like --fail-on undocumented; also exit with 3 if a route (load or link) was not
-            checked.
-        fail_on: Exit with 1 at this verdict or a worse verdict (default: the policy's, else fail).
+        strict: The same as --fail-on undocumented, and also exit with 3 if a route (load or link)
+            was not checked.
+        fail_on: Exit with 1 at this verdict or a worse one (default: the verdict in the policy, or
+            fail).
     """
 
     trial_seconds: Annotated[

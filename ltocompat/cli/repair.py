@@ -11,7 +11,7 @@ from ltocompat.report.exit_status import ExitStatus, of_repaired
 
 @verb
 def repair(*, options: RepairOptions, form: Format = ()) -> int:
-    """Write repaired wheels: metadata, RUNPATHs and tags.
+    """Write wheels with repaired metadata, RUNPATHs and tags.
 
     For example: ltocompat repair dist/*.whl --dry-run
 

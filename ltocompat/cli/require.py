@@ -31,7 +31,7 @@ class Typed(Sandbox, frozen=True):
 
 @verb
 def require(*, options: RequireOptions, typed: Typed, form: ListFormat = ()) -> int:
-    """Show which driver, nvJitLink and GPUs device code needs.
+    """Show the driver, nvJitLink and GPUs that device code needs.
 
     For example: ltocompat require libx.so
 

@@ -19,7 +19,7 @@ class SchemaOptions(Struct, frozen=True):
     """Which schema to print.
 
     Attributes:
-        name: The name of a verb, error (for failures) or policy (for editors).
+        name: The name of a command; or "error" (the schema of failures), or "policy" (for editors).
     """
 
     name: Annotated[str, Argument(metavar="VERB")]
@@ -27,7 +27,7 @@ class SchemaOptions(Struct, frozen=True):
 
 @verb
 def schema(*, options: SchemaOptions) -> int:
-    """Print the JSON Schema of a verb's answer, or of a policy.
+    """Print the JSON Schema of a command's output, or of a policy.
 
     For example: ltocompat schema check
     """

@@ -17,8 +17,8 @@ def selftest(*, options: SelfTestOptions, form: Format = ()) -> int:
 
     NVRTC compiles two translation units, nvJitLink links them, and every GPU runs the result. This
     happens once with PTX and once with LTO-IR, and selftest compares the results. Without a GPU,
-    selftest ends after the link. NVRTC and the driver need cuda-python (pip install
-    'ltocompat[gpu]'). Exit code 1: a step failed; 4: something is missing.
+    selftest ends after the link. To call NVRTC and the driver, ltocompat needs cuda-python (pip
+    install 'ltocompat[gpu]'). Exit code 1: a step failed; 4: something is missing.
     """
     from ltocompat.commands import selftest as command
     from ltocompat.report.verbs.selftest import REPORT

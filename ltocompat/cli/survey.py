@@ -43,8 +43,8 @@ def run(*, options: RunOptions, choice: Choice) -> int:
 
     For example: ltocompat survey run wheels/ -o survey/
 
-    The word run is optional. An interrupted run resumes where it stopped. The package indexes come
-    from pip's configuration (PIP_INDEX_URL, pip.conf).
+    The word "run" can be left out. An interrupted survey resumes where it stopped. The package
+    indexes come from pip's configuration (PIP_INDEX_URL, pip.conf).
     """
     from ltocompat.commands.survey import run as command
     from ltocompat.report.verbs.survey import write
@@ -102,7 +102,7 @@ def _page(path: str) -> AbstractContextManager[TextIO]:
 
 survey = _Survey(
     "survey",
-    help="Survey many packages: write a dataset of their contents and needs.",
+    help="Survey many packages: write a dataset of what they contain and require.",
     commands=[run, merge, report],
     callback=_group,
     subcommand_metavar="[run] SOURCE... -o FOLDER",

@@ -209,11 +209,11 @@ def complete_target() -> list[str]:
 Paths = Annotated[
     tuple[Source, ...],
     Argument(
-        "Files, folders, packages, places in files (libx.a::m.o@0x40) or - for standard input.",
+        "Files, folders, packages, places in files (libx.a::m.o@0x40), or - (standard input).",
         metavar="PATH...",
     ),
 ]
-InstallLinkers = Annotated[bool, Option("Install missing linkers that a trial needs.", env=True)]
+InstallLinkers = Annotated[bool, Option("Install the missing linkers for trials.", env=True)]
 Platform = Annotated[
     str | None,
     Option(
@@ -253,9 +253,9 @@ class VerdictOptions(ReadOptions, frozen=True, kw_only=True):
         trial_link: Also try real linkers. This needs no GPU and no driver. =auto tries only
             installed linkers, and only for unknown verdicts.
         trial_load: Also load the modules on this machine's GPUs.
-        beside: Packages that will be installed with the checked packages: a wheel, a conda package,
-            an environment, or a folder of wheels. Also a *.dist-info folder, a lock file, or a
-            report of pip (--dry-run --report). Repeatable.
+        beside: A wheel, a conda package, an environment, or a folder of wheels that will be
+            installed together with the checked packages. A *.dist-info folder, a lock file and a
+            pip report (pip install --dry-run --report) also work. Repeatable.
         cache: Ask the linkers again; ignore cached answers.
         allow_empty: Pass if there is no device code, or no file at all.
     """
@@ -272,12 +272,13 @@ class CheckOptions(VerdictOptions, frozen=True):
     """Options of ``check``: files and targets.
 
     Attributes:
-        paths: Files, folders, packages, places in files (libx.a::m.o@0x40) or - for standard input.
-            Default: all packages of the environment (of --python, else the active one).
-        targets: Where the code will run: 12.4, R550, driver=580.65.06,gpu=h100+l4, prod.toml:edge,
-            or a name in pyproject.toml. Repeatable. Default: this machine.
-        route: Check only this route of modules that can be loaded or linked (default: both).
-        together: Treat all linkable inputs as one link.
+        paths: Files, folders, packages, places in files (libx.a::m.o@0x40), or - (standard input).
+            Default: all packages of the environment of --python, or of the active environment.
+        targets: Where the code will run: for example 12.4 or R550 or driver=580.65.06,gpu=h100+l4
+            or prod.toml:edge, or a name in pyproject.toml. Repeatable. Default: this machine.
+        route: If modules can be both loaded and linked, check only this route (default: both
+            routes).
+        together: Link all linkable inputs together, in one link.
         python: Check the environment of this interpreter.
         floors: also compare the metadata of packages with the minimum versions that their code
             needs.
@@ -296,19 +297,21 @@ class AuditOptions(VerdictOptions, frozen=True):
     """Options of ``audit``; policy and baseline are values, or the files that have them.
 
     Attributes:
-        paths: Packages, libraries, folders or places in files (default: dist/*).
+        paths: Packages, libraries, folders, or places in files (default: dist/*).
         policy: The policy file. Default: the nearest ltocompat.toml, or pyproject.toml with
             [tool.ltocompat]. Without a policy, only the rules that need no target apply.
-        targets: Where releases will run, instead of the policy's targets. Spelled as for check.
-            Repeatable.
-        require_archs: Architectures for which every artifact must have code: a
-            TORCH_CUDA_ARCH_LIST, CMake's 80-real;90, nvcc's -gencode ..., sm_90 or hopper.
-        max_bytes: Fail if a file is larger: 100MB, 1GiB or 104857600.
-        max_member_bytes: Fail if an unpacked file inside a wheel is larger.
+        targets: The target on which releases will run; it replaces the policy's targets. The syntax
+            is the same as for check. Repeatable.
+        require_archs: Architectures for which every artifact must have code. They are written as in
+            TORCH_CUDA_ARCH_LIST, as for CMake (80-real;90), as for nvcc (-gencode ...), or as names
+            (sm_90, hopper).
+        max_bytes: Fail if a file is larger than this size, such as 100MB, 1GiB or 104857600.
+        max_member_bytes: Fail if an unpacked file inside a wheel is larger than this size.
         baseline: A file of known findings, which don't fail the audit.
-        write_baseline: Write today's findings to this file, for --baseline.
-        dataset: The dataset of a survey. If a package fails, the answer names its newest working
-            release, according to the survey.
+        write_baseline: Write the current findings to this file, which later runs can read with
+            --baseline.
+        dataset: The dataset of a survey. If a package fails, the answer names the newest release of
+            this package that works, as found in the survey.
         fail_on: the mildest verdict that counts; None: the policy's.
         outputs: output files of reports, which must not be inputs.
     """
@@ -334,8 +337,8 @@ class InitOptions(ReadOptions, frozen=True):
 
     Attributes:
         paths: Packages (default: dist/*).
-        output: The file to write. An existing policy is compared and never changed. Default: the
-            nearest policy, else ltocompat.toml.
+        output: The file to write. If the file exists, init compares the policies, and never changes
+            the file. Default: the nearest policy, or ltocompat.toml if there is none.
     """
 
     paths: Annotated[tuple[StrPath, ...], Argument(metavar="[PATH...]")] = ()
@@ -347,8 +350,8 @@ class SummaryOptions(ReadOptions, frozen=True):
     """Options of an answer that names no deploy target, such as ``matrix``.
 
     Attributes:
-        paths: Files, folders, packages, places in files (libx.a::m.o@0x40) or - for standard input.
-            Default: all packages of the environment (--python, else the active one).
+        paths: Files, folders, packages, places in files (libx.a::m.o@0x40), or - (standard input).
+            Default: all packages of the environment of --python, or of the active environment.
         python: Read the environment of this interpreter.
         trial_link: Also try real linkers; this needs no GPU and no driver.
     """
@@ -375,12 +378,12 @@ class RequireOptions(SummaryOptions, frozen=True):
     """Options of ``require``.
 
     Attributes:
-        together: Treat all linkable inputs as one link.
+        together: Link all linkable inputs together, in one link.
         why: Show which rules, bytes and packages set each minimum version.
-        survey: The dataset of a survey. For each package that sets a minimum, the answer names its
-            newest release with a lower minimum, according to the survey. For a lock file, the
-            answer has the minimums of the pinned releases. --platform selects the processor
-            (default: the paths' processor).
+        survey: The dataset of a survey. If a package sets a minimum version, the answer names the
+            newest release in the survey that requires less. For a lock file, the answer has the
+            minimum versions that the pinned releases need. --platform selects the processor
+            (default: the processor that the inputs are for).
     """
 
     together: Annotated[bool, Option(after="paths")] = False
@@ -392,11 +395,12 @@ class DiffOptions(ReadOptions, frozen=True):
     """Options of ``diff``.
 
     Attributes:
-        old: A file, package, folder, place in a file, -, or saved JSON of inspect.
-        new: The newer release: a file, package, folder, place in a file, -, or saved JSON of
-            inspect.
-        forbid: Exit with 1 after such a change. Repeatable, or separated by commas. lost-arch: an
-            architecture of SASS or LTO-IR is gone, or all code for a GPU.
+        old: A file, package, folder, place in a file, or saved JSON output of inspect. - reads
+            standard input.
+        new: The newer release: a file, package, folder, place in a file, or saved JSON output of
+            inspect. - reads standard input.
+        forbid: Exit with 1 after such a change. Repeatable; commas can also separate the values.
+            lost-arch: an architecture of SASS or LTO-IR is gone, or all code for a GPU is gone.
         kernels: Compare the names of kernels, which takes longer.
     """
 
@@ -431,10 +435,10 @@ class WeighOptions(ReadOptions, frozen=True):
 
     Attributes:
         kernels: Count the kernels; with --images, list their names; with --weigh, rank the kernels.
-        keep_gpus: With --weigh: show how many bytes slim saves if it keeps only code for these
-            GPUs: h100+l4.
-        jobs: Number of reading processes (default: one per
-            core, at most 12 per file).
+        keep_gpus: With --weigh, show how many bytes slim saves if it keeps only code for these
+            GPUs, such as h100+l4.
+        jobs: Number of processes that read files (default: one per core, but at most 12 for one
+            file).
     """
 
     paths: Paths
@@ -449,8 +453,8 @@ class InspectOptions(WeighOptions, frozen=True):
 
     Attributes:
         hashes: List one row per image, like --images, with the image's SHA-256.
-        trial_link: Find the release that made scrambled LTO-IR: try nvJitLinks until one nvJitLink
-            accepts it.
+        trial_link: Try one nvJitLink after another until one accepts the scrambled LTO-IR; this
+            shows which release made it.
         where: the selected images; None: all.
     """
 
@@ -464,7 +468,7 @@ class ExtractOptions(ReadOptions, frozen=True):
     """Options of ``extract``.
 
     Attributes:
-        places: Files, folders, or places as inspect prints them.
+        places: Files, folders, or places in files. Write a place as inspect prints it.
         output: The folder for new files. The folder is created if missing, and no file in it is
             replaced.
         where: the images that are meant; None: all of them.
@@ -480,20 +484,21 @@ class SlimOptions(ReadOptions, frozen=True):
 
     Attributes:
         paths: Libraries, objects, archives, executables, wheels, zips, conda packages, or folders.
-        output: The new file, or a folder for the new files. Several inputs need a folder. For a
-            wheel, a name without a suffix means a folder.
-        keep_gpus: Keep code for these GPUs: h100+l4. Repeatable. Default: all GPUs.
-        keep_archs: Keep images of these architectures: sm_90,compute_120. Repeatable.
+        output: The new file, or a folder for the new files. If there are several inputs, OUT is a
+            folder. If the input is a wheel and OUT has no suffix, OUT is a folder, too.
+        keep_gpus: Keep code for these GPUs, such as h100+l4. Repeatable. Default: all GPUs.
+        keep_archs: Keep images of these architectures, such as sm_90,compute_120. Repeatable.
         targets: Keep code for the GPUs of this deploy target. Repeatable.
-        policy: Keep code for the targets, require-gpus and require-archs of this policy file.
+        policy: Keep code for all that this policy file names in targets, require-gpus and
+            require-archs.
         ptx: Remove PTX that only future GPUs would use.
-        pack: Compress code again with Zstandard: size, balance, or a level from 1 to 19.
-        to_zstd: With --pack, also compress LZ4 and uncompressed code. Drivers before 550.54.14
-            (CUDA 12.4) can't read the new code.
-        max_bytes: Remove code until the new file has at most this size: 95M.
+        pack: Compress code again with Zstandard. MODE is size, balance, or a level from 1 to 19.
+        to_zstd: With --pack, also use Zstandard for code that is uncompressed or compressed with
+            LZ4. Drivers before 550.54.14 (CUDA 12.4) can't read the new code.
+        max_bytes: Remove code until the new file has at most this size, such as 95M.
         build: Build number in the names of the new wheels.
-        in_place: Replace the files of a folder, such as an environment; the output folder gets the
-            originals.
+        in_place: Change the files inside the given folder, such as an environment. Copies of the
+            original files are written to the output folder.
     """
 
     paths: Annotated[tuple[StrPath, ...], Argument(metavar="PATH...")]
@@ -518,7 +523,7 @@ class RepairOptions(ReadOptions, frozen=True):
         output: The folder for new files. The folder is created if missing, and no file in it is
             replaced.
         dry_run: Show the changes without writing anything.
-        only: Fix findings of this rule only. Repeatable.
+        only: Fix only the findings of this rule. Repeatable.
         beside: Packages that will be installed with these wheels, as in check. Repeatable.
     """
 
@@ -535,11 +540,11 @@ class LinkOptions(ReadOptions, frozen=True):
     Attributes:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.
         arch: The target architecture: sm_90 (default with --each: the architecture of each image).
-        linkers: The linker: nvlink=13.5, nvjitlink=12.4.127, or =PATH. Repeatable, to compare.
-            Default: the newest nvJitLink.
+        linkers: The linker, such as nvlink=13.5, nvjitlink=12.4.127 or nvlink=PATH. Repeat this
+            option to compare several linkers. Default: the newest nvJitLink.
         output: Write the linked cubin to a new file.
         each: Link every image separately, not all together.
-        add_only: With --each: add each image to a linker without linking. This is fast and shows
+        add_only: With --each, add each image to a linker, but don't link. This is fast and shows
             whether the linker accepts the LTO-IR version.
         where: the images that are meant; None: all of them.
     """
@@ -558,7 +563,7 @@ class EnvOptions(Struct, frozen=True):
     """Options of ``env``.
 
     Attributes:
-        save: Also write the machine as a deploy target to a new TOML file.
+        save: Also write a new TOML file that describes the machine as a deploy target.
         root: Look at the file system below DIR, or at a saved image (docker save, OCI layout).
     """
 
@@ -574,7 +579,8 @@ class SelfTestOptions(Struct, frozen=True):
 
     Attributes:
         nvjitlink: The nvJitLink to link with: 12.4, 12.4.127 or a path. Default: the nvJitLink that
-            programs of this Python load, else the newest nvJitLink installed for trials.
+            programs of this Python load. If there is none, the default is the newest nvJitLink that
+            was installed for trials.
     """
 
     nvjitlink: Annotated[str | None, Option(metavar="VERSION")] = None
@@ -589,7 +595,7 @@ class TargetsOptions(Struct, frozen=True):
     """Options of ``targets``: the words to list.
 
     Attributes:
-        word: Only entries with this word: hopper, 4090, 12.4, R550.
+        word: List only entries that contain this word, such as hopper, 4090, 12.4 or R550.
     """
 
     word: Annotated[str | None, Argument(metavar="[WORD]")] = None
@@ -599,7 +605,8 @@ class RemoveOptions(Struct, frozen=True):
     """Which linkers to remove.
 
     Attributes:
-        wanted: nvjitlink=12.4 (its newest patch release), nvlink=13.5.37, nvlink=all.
+        wanted: A linker and its version: nvjitlink=12.4 (its newest patch release), nvlink=13.5.37,
+            nvlink=all.
     """
 
     wanted: Annotated[tuple[str, ...], Argument(metavar="LINKER=VERSION...")]

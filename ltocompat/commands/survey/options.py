@@ -28,7 +28,7 @@ def _shard(text: str) -> str:
     """
     found = _SHARD.fullmatch(text)
     if found is None or int(found[1]) > int(found[2]):
-        raise UsageError(f"--shard {text!r} names no shard; write 1/8 for the first of eight parts")
+        raise UsageError(f"--shard {text!r} is not valid; write 1/8 for the first of eight parts")
     return text
 
 
@@ -36,8 +36,9 @@ class Choice(Struct, frozen=True):
     """Options for the files of a project.
 
     Attributes:
-        releases: Number of newest releases of each project (default: 1).
-        platforms: Only wheels for these platforms: manylinux*x86_64, win_amd64. Repeatable.
+        releases: How many of the newest releases of each project to survey (default: 1).
+        platforms: Survey only wheels for these platforms, such as manylinux*x86_64 or win_amd64.
+            Repeatable.
         every_python: Survey the wheels for every Python, not only for the newest Python.
     """
 
@@ -60,21 +61,24 @@ class RunOptions(Struct, frozen=True):
     """The choice of distributions.
 
     Attributes:
-        sources: Folders of packages, files of names or requirements (one per line), or addresses of
-            package indexes (https://HOST/simple). A folder may have an address that fsspec knows
-            (s3://BUCKET/wheels).
-        folder: The folder of the dataset, or its address.
+        sources: Folders of packages, text files with package names or requirements (one per line),
+            or addresses of package indexes (https://HOST/simple). A folder can also be given by an
+            address that fsspec supports (s3://BUCKET/wheels).
+        folder: The folder of the dataset: a path, or an address that fsspec supports.
         targets: Where the packages will run, as in check. Repeatable. Default: driver branches from
-            535 to 615, each with the GPUs of its time.
+            535 to 615, each with the usual GPUs that this branch supports.
         choice: the files of an index.
-        match: Only the projects of an index whose names match: nvidia-*.
-        shard: Survey one part of the projects: 1/8 is the first of eight parts.
-        limit_bytes: Skip larger packages: 500MB, 2GB (default: 8GB).
+        match: Survey only those projects of an index whose names match this pattern, such as
+            nvidia-*.
+        shard: Survey only one part of the projects; 1/8 is the first of eight parts.
+        limit_bytes: Skip packages that are larger than this size, such as 500MB or 2GB (default:
+            8GB).
         jobs: Number of worker processes (default: one per core).
-        scheduler: Run on this Dask cluster: tls://HOST:8786.
+        scheduler: Run on the Dask cluster at this address, such as tls://HOST:8786.
         dashboard: Show Dask's dashboard on http://127.0.0.1:8787.
-        append: Add to a dataset that was made with different sources, targets or versions.
-        retry_failed: Retry every package that failed before.
+        append: Add the results to the dataset even if it was made with different sources, targets
+            or versions.
+        retry_failed: Retry every package that failed in an earlier run.
         limits: upper limits on sizes, counts and time for reading one package.
     """
 
@@ -104,8 +108,8 @@ class MergeOptions(Struct, frozen=True):
     """Which datasets become one.
 
     Attributes:
-        shards: The datasets of the shards: their folders or addresses.
-        folder: The folder of the dataset, or its address.
+        shards: The folders of the datasets of all shards: paths, or addresses that fsspec supports.
+        folder: The folder of the dataset: a path, or an address that fsspec supports.
     """
 
     shards: Annotated[tuple[str, ...], Argument(metavar="FOLDER...")]
@@ -116,7 +120,7 @@ class ReportOptions(Struct, frozen=True):
     """Options of ``survey report``.
 
     Attributes:
-        folder: The folder of a survey's dataset, or its address.
+        folder: The folder of a survey's dataset: a path, or an address that fsspec supports.
         page: Write one HTML page with charts and all rows.
     """
 
