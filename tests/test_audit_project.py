@@ -66,8 +66,8 @@ def test_an_expired_ignore_is_wrong_usage(project: Project, capsys: Captured) ->
     assert run(["audit"]) == 2
     assert " ".join(capsys.readouterr().err.split()) == (
         "ltocompat: pyproject.toml: audit.ignore[0] (PTX-01 in libaxpy.so on prod) expired on "
-        "2025-01-31; fix the finding and delete the exception, or extend it (its reason: libaxpy "
-        "gets SASS for H100 in 1.1)"
+        "2025-01-31; fix the finding and delete the exception, or extend the exception (reason: "
+        "libaxpy gets SASS for H100 in 1.1)"
     )
 
 

@@ -67,7 +67,7 @@ def test_what_has_no_device_code_passes_where_that_is_allowed(
     goal = ["--deploy-target", H100]
     unseen = "there is no device code (code that a program compiles at run time is not seen)"
     nothing = f"nothing was checked: {unseen}; if that is right, add --allow-empty"
-    no_file = f"'{tmp_path}' has no file; build it, unpack it, or name another path"
+    no_file = f"'{tmp_path}' has no file; build or unpack it, or name another path"
     for path, text in ((str(FOLDER / "README.md"), nothing), (str(tmp_path), no_file)):
         assert run(["check", path, *goal]) == 3
         assert capsys.readouterr().err == f"ltocompat: {text}\n"

@@ -80,7 +80,7 @@ def test_install_list_remove(home: Path, capsys: Captured) -> None:
     assert lines[3].split()[-3:] == ["trials", "only", str(path)]
     assert lines[4:] == [
         "skipped:",
-        "  /lib/libnvJitLink.so.13: it is not a library of Linux or Windows",
+        "  /lib/libnvJitLink.so.13: it is not a library for Linux or Windows",
     ]
     assert run(["linkers", "remove", "nvjitlink=12.4"]) == 0
     assert capsys.readouterr().out.startswith("nvJitLink 12.4.130: removed, ")

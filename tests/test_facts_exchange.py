@@ -116,7 +116,7 @@ def test_what_it_writes_it_reads(tmp_path: Path, document: dict[str, Any]) -> No
                 for rows in arrays.values()
                 for row in rows
             ],
-            "has facts up to 2020-01-01, but ltocompat's own facts go up to",
+            "has facts only up to 2020-01-01, but ltocompat's own facts go up to",
         ),
     ],
 )

@@ -190,7 +190,7 @@ def test_a_sentence_about_ptx_text_is_read_back(text: PtxText) -> None:
 
 @pytest.mark.parametrize("text", ["", "2 texts of PTX 7.0", "PTX 7.0 for sm_50"])
 def test_what_is_no_sentence_about_ptx_text_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a PTX text; write it like 1 text of PTX"):
+    with pytest.raises(UsageError, match="describes no PTX texts; write 1 text of PTX"):
         PtxText.parse(text)
 
 

@@ -103,7 +103,7 @@ def test_a_members_name_is_as_long_as_the_limit_says(
     assert [r.place.members for r in records if isinstance(r, Module)] == [(name,)] * read
     told = [r.reason for r in records if isinstance(r, Skipped)]
     assert [reason.partition(": ")[2] for reason in told] == [
-        f"a member's name has {length} bytes, over Limits.text_bytes"
+        f"a member's name has {length} bytes, which is over Limits.text_bytes"
     ] * (not read)
 
 

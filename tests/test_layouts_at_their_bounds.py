@@ -99,9 +99,9 @@ def test_an_entry_fits_into_its_region() -> None:
     }
     assert value["header"] + value["payload"] == len(data) - 16
     for field, fits, reason in (
-        ("payload", value["payload"], "after the end of its region"),
+        ("payload", value["payload"], "but its region ends before that"),
         ("compressed", value["payload"], "compressed bytes in a payload of"),
-        ("header", value["header"], "after the end of its region"),
+        ("header", value["header"], "but its region ends before that"),
         ("options", value["header"] - 8, "outside of its header"),
     ):
         found = [any(reason in each for each in told(changed(field, fits + off))) for off in (0, 1)]
@@ -293,7 +293,7 @@ def test_a_long_name_is_where_its_number_says(name: str, member: str | None) -> 
     data = _ar_with_names(name, b"long.fatbin/\nb/")
     modules = [r.place.innermost for r in _records(data) if isinstance(r, Module)]
     assert modules == ([] if member is None else [member])
-    assert any("after the 15 bytes of names" in reason for reason in told(data)) == (member is None)
+    assert any("but the names end at 15" in reason for reason in told(data)) == (member is None)
 
 
 @pytest.mark.parametrize("length", [0, 4, 1472, 1473])

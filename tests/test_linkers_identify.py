@@ -52,9 +52,9 @@ def test_what_is_no_nvjitlink_says_why(data: bytes, reason: str, tmp_path: Path)
     ("data", "reason"),
     [
         (b"#!/bin/sh\nexec nvlink\n", "not a program"),
-        (program("13.5.37", "Ptx optimizing assembler"), "it is not an nvlink"),
+        (program("13.5.37", "Ptx optimizing assembler"), "it is not nvlink"),
         (program("13.5"), "doesn.t contain the version"),
-        (library("13.5.37"), "it is not an nvlink"),
+        (library("13.5.37"), "it is not nvlink"),
     ],
     ids=["script", "ptxas", "mute", "library"],
 )

@@ -156,12 +156,12 @@ def offline(requirement: str, _: str) -> None:
 @pytest.mark.parametrize(
     ("wanted", "pip", "error", "text"),
     [
-        (known(), bringing(other_wheel()), LtocompatError, "the wheel of .* has the SHA-256"),
+        (known(), bringing(other_wheel()), LtocompatError, "the wheel of .* has the wrong SHA-256"),
         (
             known(packed=other_wheel()),
             bringing(other_wheel()),
             LtocompatError,
-            r"libnvJitLink\.so\.12 in the wheel of .* the file was not kept",
+            r"libnvJitLink\.so\.12 in the wheel of .* it was not kept",
         ),
         (known(), bringing(b"x", IN_WHEEL["12"]), LtocompatError, "SHA-256"),
         (known(packed=WHEEL[:-9]), bringing(WHEEL[:-9]), LtocompatError, "can't be unpacked"),
@@ -383,8 +383,8 @@ def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("12.4.130", r"12\.4\.130 is not in our tables, which know 12\.4\.99, 12\.4\.127"),
-        ("12.7", r"which know 12\.0, .*--allow-unknown"),
+        ("12.4.130", r"12\.4\.130 is not in our tables, which have 12\.4\.99, 12\.4\.127"),
+        ("12.7", r"which have 12\.0, .*--allow-unknown"),
         ("12", "write it like 12.4"),
         ("12.4 ; rm", "is not a version"),
         ("-r", "is not a version"),
@@ -412,7 +412,7 @@ def test_unknown_versions_can_be_allowed() -> None:
 
 def test_a_platform_without_nvjitlink_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sysconfig, "get_platform", lambda: "macosx-14.0-arm64")
-    with pytest.raises(Missing, match="there is no nvJitLink to install for macosx"):
+    with pytest.raises(Missing, match="NVIDIA publishes no nvJitLink for macosx"):
         choose("12.4", allow_unknown=False)
 
 

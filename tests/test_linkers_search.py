@@ -115,5 +115,5 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(Missing, match="does not exist"):
         resolve(str(tmp_path / "none"), cache=empty)
     put(tmp_path, "text", b"text")
-    with pytest.raises(UsageError, match="not a library of Linux or Windows"):
+    with pytest.raises(UsageError, match="not a library for Linux or Windows"):
         resolve(str(tmp_path / "text"), cache=empty)

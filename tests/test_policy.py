@@ -176,7 +176,7 @@ def test_a_policy_of_another_user_is_not_obeyed(
             "audit.ignore[0].verdict is 'not for this GPU'; write verdict = \"fail\"",
         ),
         ("[promise]\nsas = []", "[promise] has no key 'sas' (did you mean sass?)"),
-        ("[promise]\ncolour = 1", "no key 'colour'; known are sass, ptx, driver, nvjitlink"),
+        ("[promise]\ncolour = 1", "no key 'colour'; the keys are sass, ptx, driver, nvjitlink"),
         ("[promise]\nsass = 'sm_80'", "promise.sass is 'sm_80'; write sass = [\"sm_80\""),
         ("[promise]\nsass = ['hopper']", "promise.sass: 'hopper' is not an architecture"),
         ("[promise]\nsass = [true]", "promise.sass is [True]; write sass = ["),
@@ -186,7 +186,7 @@ def test_a_policy_of_another_user_is_not_obeyed(
         ("[promise]\ndriver = 'new'", "promise.driver is 'new', which is not a driver; write"),
         ("[promise]\nnvjitlink = 12.1", "promise.nvjitlink is 12.1; write nvjitlink = "),
         ("promise = 'all'", "promise is 'all'; write a table [promise]"),
-        ('["a` - at `$[0].audit"]', "the file has no key 'a` - at `$[0].audit'; known are"),
+        ('["a` - at `$[0].audit"]', "the file has no key 'a` - at `$[0].audit'; the keys are"),
     ],
 )
 def test_a_mistake_is_told_by_file_and_key(tmp_path: Path, text: str, said: str) -> None:

@@ -180,7 +180,7 @@ def test_what_is_copied_from_a_pyproject_means_the_same_in_a_file_of_its_own(
     assert found.targets == meant.targets
     assert (found.promise, found.fail_on) == (meant.promise, meant.fail_on)
     assert (found.table, meant.table) == ("[tool.ltocompat.audit]", "[audit]")
-    with pytest.raises(UsageError, match=r"has .targets. next to .tool.ltocompat.; write all"):
+    with pytest.raises(UsageError, match=r"has both .targets. and .tool.ltocompat.; write all"):
         read(tmp_path, own + pasted.replace("targets.prod", "targets.other"))
 
 

@@ -101,7 +101,7 @@ def test_a_broken_database_is_told_and_hides_nothing(tmp_path: Path) -> None:
     image.write_bytes(oci_layout([archive(files)]))
     (skipped,) = (each for each in inspect(str(image)) if isinstance(each, Skipped))
     assert str(skipped.place).endswith("::/usr/lib/sysimage/rpm/rpmdb.sqlite")
-    assert "the database of rpm can't be read: " in skipped.reason
+    assert "the RPM database can't be read: " in skipped.reason
     (row,) = (r for r in check(str(image), "driver=550.54.14,gpu=a100") if r.gpu)
     assert {each.rule for each in row.findings} == {"IMG-02", "SASS-07"}
 

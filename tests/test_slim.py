@@ -629,7 +629,7 @@ def test_an_empty_folder_and_a_name_that_is_taken_are_refused_before_any_work(
 def test_a_bomb_is_not_unpacked_and_what_is_not_read_is_told(tmp_path: Path) -> None:
     bomb = tmp_path / "x.whl"
     bomb.write_bytes(raw_zip(Raw(b"x.so", b"bomb", unpacked=1 << 31)))
-    with pytest.raises(LtocompatError, match="limit is a ratio of"):
+    with pytest.raises(LtocompatError, match="the limit is"):
         slim(bomb, tmp_path / "out.whl")
     data = bytearray(LIBRARY.read_bytes())
     at = data.index(b"\x50\xed\x55\xba")

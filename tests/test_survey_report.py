@@ -217,7 +217,7 @@ def test_the_answers_read_well_on_a_terminal(report: SurveyReport) -> None:
 
 
 def test_a_folder_without_a_survey_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableInput, match="has no survey; write it with"):
+    with pytest.raises(UnreadableInput, match="has no survey; write one with"):
         list(run(ReportOptions(str(tmp_path))))
 
 

@@ -187,14 +187,14 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
     [
         (
             "nodes=smi.txt",
-            "smi.txt is not a file for nodes=, which accepts output of kubectl get nodes",
+            "smi.txt; it accepts output of kubectl get nodes",
         ),
-        ("slurm=nodes.json", "nodes.json is not a file for slurm=, which accepts output"),
+        ("slurm=nodes.json", "nodes.json; it accepts output"),
         ("smi=none.txt", "there is no file"),
         ("smi=smi.txt,nodes=nodes.json", "nodes and smi both name the machines"),
-        ("both.txt", "outputs with the drivers 525.105.17 and 560.35.03; keep one of them"),
+        ("both.txt", "outputs with different drivers (525.105.17 and 560.35.03); keep one"),
         ("two.txt", "has 2 reports of nvidia-smi; give a file for each machine"),
-        ("cut.txt", "has a line about a GPU that can't be read; give driver= and gpu= instead"),
+        ("cut.txt", "has an unreadable line about a GPU; give driver= and gpu= instead"),
         ("cut.json", "is not valid JSON"),
         (
             "image=pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
@@ -204,7 +204,7 @@ def test_a_policy_names_a_fleet(fleet: Path) -> None:
             "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
             "names CUDA 12.4, but not the drivers that it starts on",
         ),
-        ("Dockerfile", "$BASE has no value here; give ARG BASE= a default"),
+        ("Dockerfile", "$BASE has no value here; give it a default: ARG BASE=..."),
         ("ngc.Dockerfile", "pytorch:24.05-py3 names neither a CUDA release nor the drivers"),
         ("nvcr.io/nvidia/pytorch:24.12-py3", "names neither a CUDA release nor the drivers"),
         ("tensorflow/tensorflow:2.17.0-gpu", "names neither a CUDA release nor the drivers"),

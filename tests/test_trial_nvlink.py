@@ -244,7 +244,7 @@ def test_a_program_that_is_no_nvlink_is_not_asked(tmp_path: Path) -> None:
     program = tmp_path / "nvlink"
     compiled(program, "int main(void) { return 0; }")
     pool = Pool(program, tool=Tool.NVLINK)
-    with pytest.raises(TrialImpossible, match="does not print a version of nvlink"), pool:
+    with pytest.raises(TrialImpossible, match="is not nvlink; it prints no nvlink version"), pool:
         pass
     program.write_text("#!/bin/sh\necho hello\n")
     pool = Pool(program, tool=Tool.NVLINK)

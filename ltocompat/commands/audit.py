@@ -266,7 +266,7 @@ def matching_files(
     for path in paths or (built,):
         found = _matching(path)
         if not found and not allow_empty:
-            raise UsageError(f"{path} has no file; build or name a package{otherwise}")
+            raise UsageError(f"{path} has no file; build a package or name one{otherwise}")
         files += found
     return tuple(files)
 

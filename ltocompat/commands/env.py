@@ -92,7 +92,7 @@ def _of_image(path: str) -> Iterator[tuple[Machine, list[str]]]:
     from ltocompat.scan.walk import opened
 
     if not BY_DESCRIPTOR:
-        raise UsageError(f"only Linux can read {path!r} as an image; unpack it and name the folder")
+        raise UsageError(f"images can be read only on Linux; unpack {path!r} and give the folder")
     if not os.path.exists(archive_of(path)):
         raise UsageError(f"there is no {path!r}; give the root of a file system, or an image")
     budget, at = Budget(), Location(path)

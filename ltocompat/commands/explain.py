@@ -60,7 +60,7 @@ def _explained(text: str, *, here: bool) -> tuple[Explained, ...]:
     words = str.strip(text)
     if not words:
         raise UsageError(
-            "there is nothing to explain; give the ID of a rule, such as LTO-01, or an error"
+            "there is nothing to explain; give the ID of a rule (LTO-01), or the text of an error"
         )
     like_id = r"(?<![\w-])[A-Z]{2,5}-[0-9A-Z]{1,9}(?![\w-])"
     like_ids = [words.upper()] if words.isalpha() else re.findall(like_id, text.upper())

@@ -66,7 +66,7 @@ def _extract_place(text: str, options: ExtractOptions) -> Iterator[Extracted | S
     try:
         os.makedirs(directory, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{directory!r} can't be a directory: {error.strerror}") from error
+        raise UsageError(f"the folder {directory!r} can't be created: {error.strerror}") from error
     found = False
     for stored in images_at(place, options.settings):
         found = True

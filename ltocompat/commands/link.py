@@ -180,7 +180,7 @@ def _ways(inputs: list[LinkInput], target: SmArch, linker: Linker) -> list[str]:
     if ImageKind.LTOIR in read or (not plain and any(input_.ltoir for input_ in with_code)):
         return [LTO, *plain]
     if not plain:
-        raise UsageError("no input has LTO-IR, and some inputs have no PTX or SASS either")
+        raise UsageError("no input has LTO-IR, and some inputs don't have PTX or SASS either")
     return plain
 
 

@@ -271,8 +271,8 @@ def refuse_saved(view: ByteView, path: str, *, typed: bool) -> None:
 
     if saved.document(view, path) is not None:
         raise UnreadableInput(
-            f"{path!r} is a saved inspection, not device code; name the inspected files, or "
-            "compare it with them: ltocompat diff"
+            f"{path!r} is a saved inspection, not device code; name the files that were "
+            "inspected, or compare the two with: ltocompat diff"
         )
 
 

@@ -79,7 +79,9 @@ def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
         UsageError: there is no folder to write into.
     """
     if options.output is None and not options.dry_run:
-        raise UsageError("name a folder for the new wheels with -o, or preview with --dry-run")
+        raise UsageError(
+            "name a folder for the new wheels with -o, or see the changes with --dry-run"
+        )
     refuse_address(options.output or "", "output")
     for rule in sorted({*options.only} - {*rule_ids()}):
         near = did_you_mean(rule.upper(), rule_ids())
@@ -132,10 +134,10 @@ def _prove(old: _Read, new: _Read, planned: Shipped, mended: Sequence[Mended]) -
     wrong = [each for each in new.findings if key_of(each) in gone]
     for each in (*wrong, *new_problems(old.findings, new.findings)):
         raise LtocompatError(
-            f"{old.path!r} is not repaired: the new wheel would fail {each.rule}: {each.message}"
+            f"{old.path!r} is not repaired; the new wheel would violate {each.rule}: {each.message}"
         )
     if _loaded(new.shipped) != _loaded(planned) or old.images() != new.images():
-        raise LtocompatError(f"{old.path!r} is not repaired: patchelf changes more than RUNPATHs")
+        raise LtocompatError(f"{old.path!r} is not repaired: patchelf changes other parts, too")
 
 
 def _loaded(shipped: Shipped) -> tuple[object, ...]:

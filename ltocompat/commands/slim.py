@@ -162,7 +162,7 @@ def _packing(options: SlimOptions) -> Packing | None:
     """
     if options.pack is None:
         if options.to_zstd:
-            raise UsageError("--to-zstd chooses the compression of --pack; add --pack size")
+            raise UsageError("--to-zstd works only together with --pack; add --pack size")
         return None
     text = str(options.pack)
     level = _LEVELS.get(text)
@@ -235,7 +235,7 @@ def _slim(path: str, target: str, options: SlimOptions, run_: _Run) -> Slimmed:
     if options.in_place and not os.path.isdir(path):
         raise UsageError(f"--in-place works only on a folder, and {path!r} is not a folder")
     if not options.in_place and is_environment(path):
-        raise UsageError(f"{path!r} is an environment, which can't be moved; add --in-place")
+        raise UsageError(f"{path!r} is an environment, whose copy would not work; add --in-place")
     if options.max_bytes is not None and not is_packed(path):
         raise UsageError(
             "--max-bytes applies to packages that are packed; other files keep their length"

@@ -103,5 +103,5 @@ def _driver(text: str) -> DriverVersion:
     """
     (target,) = parse([f"driver={text}"])
     if target.driver is None or target.driver.every:
-        raise UsageError(f"{text!r} is not a driver; write it like 570.124.06 or R570")
+        raise UsageError(f"{text!r} is not a driver version; write it like 570.124.06 or R570")
     return target.driver.values[0]

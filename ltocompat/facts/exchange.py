@@ -55,8 +55,8 @@ def read_tables(path: str) -> Tables:
     own, there = newest_date(own_tables()), newest_date(tables)
     if there < own:
         raise UsageError(
-            f"LTOCOMPAT_FACTS: {path} has facts up to {there}, but ltocompat's own facts go up to "
-            f"{own}; unset the variable"
+            f"LTOCOMPAT_FACTS: {path} has facts only up to {there}, but ltocompat's own facts go "
+            f"up to {own}; unset the variable"
         )
     return tables
 

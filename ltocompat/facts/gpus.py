@@ -267,7 +267,7 @@ def _by_name(text: str) -> Gpu | None:
     if len(numbers) > 1:
         each = [f"{named[number]} (sm_{number})" for number in numbers]
         raise UsageError(
-            f"{text!r} can be {', '.join(each[:-1])} or {each[-1]}: write the whole name or the "
+            f"{text!r} can mean {', '.join(each[:-1])} or {each[-1]}: write the whole name or the "
             "sm_ number"
         )
     arch = SmArch(numbers[0])
@@ -289,8 +289,8 @@ def _by_number(text: str, number: int, suffix: str) -> Gpu:
         first = floor(f"suffix-{suffix}-sm")
         if number < int(first):
             raise UsageError(
-                f"{text!r} is not an architecture: the first with suffix {suffix} is "
-                f"sm_{first}{suffix}; write sm_{number}"
+                f"{text!r} is not an architecture: the first architecture with the suffix "
+                f"{suffix} is sm_{first}{suffix}; write sm_{number}"
             )
     models = [model.data_center for model in gpu_models() if model.number == number]
     return Gpu(text, SmArch(number, suffix), _common(models), is_tegra(number))

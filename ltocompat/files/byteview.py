@@ -111,7 +111,8 @@ class ByteView:
         self.size = available if size is None else size
         if start < 0 or self.size < 0 or self.size > available:
             raise Malformed(
-                f"a window of {self.size} bytes at {start:#x} is outside {source.size} bytes"
+                f"{self.size} bytes at {start:#x} are outside the file, which has {source.size} "
+                "bytes"
             )
 
     @classmethod
@@ -122,7 +123,9 @@ class ByteView:
     def read(self, offset: int, size: int) -> bytes:
         """Return exactly ``size`` bytes at ``offset``."""
         if offset < 0 or size < 0 or offset + size > self.size:
-            raise Malformed(f"{size} bytes at {offset:#x} are outside of its {self.size} bytes")
+            raise Malformed(
+                f"{size} bytes at {offset:#x} are outside the data of {self.size} bytes"
+            )
         data = self.source.pread(size, self.start + offset)
         while len(data) < size:
             more = self.source.pread(size - len(data), self.start + offset + len(data))
@@ -161,7 +164,7 @@ class ByteView:
         """Return a window inside this one."""
         if offset < 0 or size < 0 or offset + size > self.size:
             raise Malformed(
-                f"a part of {size} bytes at {offset:#x} is outside of its {self.size} bytes"
+                f"{size} bytes at {offset:#x} are outside the data of {self.size} bytes"
             )
         view = ByteView.__new__(ByteView)  # whose bounds were checked
         view.source, view.start, view.size = self.source, self.start + offset, size
@@ -189,7 +192,7 @@ class NamesOfTable(Struct):
         if self.kept > self.most:
             raise LimitExceeded(
                 "names_bytes",
-                f"the names of one table have more than {self.most} bytes (Limits.names_bytes)",
+                f"all names of one table take more than {self.most} bytes (Limits.names_bytes)",
             )
         return name
 

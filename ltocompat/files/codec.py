@@ -159,7 +159,7 @@ class Prefix(Struct, weakref=True):
             opened = cast("IO[bytes]", Input(payload.stored))
             self._stream = _decompressor(self).stream_reader(opened, read_size=_FIRST_READ)
         elif _thread.owner() is not self:
-            raise RuntimeError("a prefix was grown after another one in the same thread")
+            raise RuntimeError("a thread can extend only the prefix that it decoded last")
         parts = [self.data]
         have = len(self.data)
         try:
@@ -168,7 +168,7 @@ class Prefix(Struct, weakref=True):
                 parts.append(part)
                 have += len(part)
         except zstandard.ZstdError as error:
-            raise Malformed(f"a Zstandard frame does not decode: {error}") from error
+            raise Malformed(f"a Zstandard frame can't be decoded: {error}") from error
         self.data = b"".join(parts)
         self.complete = have < wanted
         if self.complete and payload.declared is not None:  # and that is more than was asked for
@@ -200,10 +200,10 @@ def _zstd(payload: Payload) -> bytes:
     try:
         number = zstandard.frame_content_size(stored)
         if number not in (declared, -1):
-            raise Malformed(f"a Zstandard frame of {number} bytes is declared as {declared}")
+            raise Malformed(f"a Zstandard frame has {number} bytes, but its entry says {declared}")
         data = _decompressor(None).decompress(stored, max_output_size=declared)
     except zstandard.ZstdError as error:
-        raise Malformed(f"a Zstandard frame does not decode: {error}") from error
+        raise Malformed(f"a Zstandard frame can't be decoded: {error}") from error
     return _whole(data, declared, "a Zstandard frame")
 
 
@@ -221,7 +221,7 @@ def _lz4(payload: Payload) -> bytes:
     try:
         data = bytes(lz4.block.decompress(stored, uncompressed_size=declared))
     except (lz4.block.LZ4BlockError, ValueError, OverflowError) as error:
-        raise Malformed(f"an LZ4 block of {len(stored)} bytes does not decode: {error}") from error
+        raise Malformed(f"an LZ4 block of {len(stored)} bytes can't be decoded: {error}") from error
     return _whole(data, declared, "an LZ4 block")
 
 
@@ -231,7 +231,7 @@ def _lz4_frame(stored: bytes, declared: int) -> bytes:
     try:
         data = bytes(lz4.frame.LZ4FrameDecompressor().decompress(stored, max_length=declared + 1))
     except (RuntimeError, ValueError, EOFError) as error:
-        raise Malformed(f"an LZ4 frame does not decode: {error}") from error
+        raise Malformed(f"an LZ4 frame can't be decoded: {error}") from error
     return _whole(data, declared, "an LZ4 frame")
 
 
@@ -282,6 +282,6 @@ def _zstd_blocks_end(view: ByteView, position: int, budget: Budget) -> int:
         block = int.from_bytes(window[at : at + _ZSTD_BLOCK_HEADER], "little")
         last, kind, size = bool(block & 1), block >> 1 & 3, block >> 3
         if kind == 3 or size > _ZSTD_BLOCK:
-            raise Malformed(f"a Zstandard block at {position:#x} is of the reserved type")
+            raise Malformed(f"the Zstandard block at {position:#x} has a wrong type or size")
         position += _ZSTD_BLOCK_HEADER + (1 if kind == 1 else size)
     return position

@@ -359,7 +359,7 @@ class PtxText(Struct, frozen=True):
         """
         found = _PTX_TEXT.fullmatch(text)
         if found is None:
-            raise UsageError(f"{text!r} is not a PTX text; write it like {cls('7.0', 'sm_50', 64)}")
+            raise UsageError(f"{text!r} describes no PTX texts; write {cls('7.0', 'sm_50', 64)}")
         return cls(found[2], found[3], int(found[4], 16), int(found[1].replace(",", "")))
 
     def __str__(self) -> str:

@@ -232,8 +232,8 @@ class Budget(Struct):
         if size > int(self.limits.seconds * speed):
             raise LimitExceeded(
                 "seconds",
-                f"{size} bytes are too many to be read as a whole in {self.limits.seconds:g} s; "
-                "raise Limits.seconds to read on",
+                f"{size} bytes can't be read as a whole in {self.limits.seconds:g} s; raise "
+                "Limits.seconds to read on",
             )
 
     def check_image(self, stored: int, decoded: int) -> None:
@@ -250,7 +250,7 @@ class Budget(Struct):
     def _check_ratio(self, limit: str, stored: int, size: int, least: int, how: str) -> None:
         most = getattr(self.limits, limit)
         if size > least and size > most * max(stored, 1):
-            raise LimitExceeded(limit, f"{stored} bytes {how}; the limit is a ratio of {most} to 1")
+            raise LimitExceeded(limit, f"{stored} bytes {how}; the limit is {most} times as many")
 
     def check_room(self, unpacked: int) -> None:
         """Raise ``LimitExceeded`` when ``unpacked`` more bytes exceed this file's limit."""

@@ -149,7 +149,7 @@ def _links(data: bytes) -> list[tuple[dict[str, str], str]]:
     try:
         parser.feed(data.decode("utf-8", "replace"))  # names are ASCII
     except AssertionError as error:  # of a declaration that it does not know
-        raise UnreadableInput(f"the page of an index is not HTML: {error}") from error
+        raise UnreadableInput(f"the answer of the package index is not HTML: {error}") from error
     return parser.links
 
 

@@ -63,8 +63,8 @@ def _default_index() -> str:
         return str(PyPI.simple_url)
     except (ImportError, AttributeError) as error:
         raise UsageError(
-            "no package index is configured, and no pip with a default index is installed; set "
-            "PIP_INDEX_URL to an index's address"
+            "no package index is configured, and no installed pip has a default index; set "
+            "PIP_INDEX_URL to the address of an index"
         ) from error
 
 

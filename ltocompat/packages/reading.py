@@ -190,7 +190,7 @@ def packages_beside(
         if not packages:
             raise UsageError(
                 f"{path} is not a package; give a wheel, conda package, folder of wheels, "
-                "*.dist-info folder, environment, lock file or report of pip"
+                "*.dist-info folder, environment, lock file or pip report"
             )
         found += packages
     return tuple(found)

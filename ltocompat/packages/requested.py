@@ -41,7 +41,7 @@ class Requested(Struct, frozen=True):
             found = requirement_of(text)
         except ValueError as error:
             raise UsageError(
-                f"{text[:200]!r} is not a package name or requirement; write cupy-cuda12x>=13"
+                f"{text[:200]!r} is not a package or requirement; write it like cupy-cuda12x>=13"
             ) from error
         return cls(normalized(found.name), str(found.specifier))
 

@@ -97,7 +97,7 @@ def _zip(
     name = os.path.basename(path)
     conda = name.endswith(".conda")
     if conda and os.path.basename(target) != name:  # names of members repeat it
-        raise UsageError(f"conda needs the file name {name!r}; give a folder for the new package")
+        raise UsageError(f"conda requires the file name {name!r}; give a folder for the new file")
     with scratch_folder() as scratch, opened_zip(path) as archive, ExitStack() as stack:
         stack.enter_context(opened(path, settings.limits, typed=True))  # held to its name
         libraries = Libraries(rewrite, scratch, settings.limits, sums=conda)

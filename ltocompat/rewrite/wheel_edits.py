@@ -168,7 +168,7 @@ def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
         raise UsageError(f"a build number begins with a digit, unlike {build!r} (PEP 427)")
     if len(parts) not in (5, 6) or not filename.endswith(".whl"):
         raise UsageError(
-            f"{filename!r} is not a wheel's file name to which a build number can be added"
+            f"no build number can be added to {filename!r}, which is not the file name of a wheel"
         )
     return "-".join([*parts[:2], build, *parts[-3:]]), with_fields(wheel, "Build", [build])
 

@@ -119,7 +119,7 @@ def _copy(source: zipfile.ZipFile, archive: zipfile.ZipFile, info: zipfile.ZipIn
     while left:
         chunk = fresh.read(min(left, MIB))
         if not chunk:
-            raise UnreadableInput(f"{source.filename!r} ends inside of {info.filename!r}")
+            raise UnreadableInput(f"{source.filename!r} ends in the middle of {info.filename!r}")
         into.write(chunk)
         left -= len(chunk)
     archive.filelist.append(info)

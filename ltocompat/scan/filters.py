@@ -110,8 +110,8 @@ def _maker(text: str) -> str:
     if _VERSION.fullmatch(text) or _NAME.fullmatch(text):
         return text
     raise UsageError(
-        f"{text!r} is not a maker; give a release (12.4), version (13.3.73), tool (nvlink), role "
-        "(compiler, linker, finalizer) or unknown"
+        f"{text!r} does not say what made an image; give a release (12.4), version (13.3.73), "
+        "tool (nvlink), role (compiler, linker, finalizer) or unknown"
     )
 
 

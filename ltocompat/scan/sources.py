@@ -151,7 +151,7 @@ def opened_address(address: str, limits: Limits) -> Iterator[ByteView]:
         import fsspec
     except ImportError as error:
         raise Missing(
-            f"{address!r} is read by fsspec, which is not installed; run pip install "
+            f"{address!r} can be read only with fsspec, which is not installed; run pip install "
             "'ltocompat[remote]'"
         ) from error
     with readable(repr(address), Exception, done="opened"):

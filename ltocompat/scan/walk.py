@@ -232,7 +232,7 @@ def files(place: Location, settings: ScanSettings) -> Iterator[Location | Skippe
         empty = False
         yield found if isinstance(found, Skipped) else Location(found)
     if empty:
-        raise UnreadableInput(f"{path!r} has no file; build it, unpack it, or name another path")
+        raise UnreadableInput(f"{path!r} has no file; build or unpack it, or name another path")
 
 
 def _is_image(path: str) -> bool:
@@ -353,7 +353,7 @@ def hold_to_name(view: ByteView, name: str, limits: Limits, *, typed: bool = Tru
     """
     broken = broken_promise(name, view, Budget(limits), typed=typed)
     if broken is not None:
-        raise UnreadableInput(f"{name!r} is not what its name says: {broken}")
+        raise UnreadableInput(f"the contents of {name!r} don't match its name: {broken}")
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def _archs(item: str) -> list[SmArch]:
     """
     name = item.removesuffix(_PTX)
     if name in _OPEN:
-        raise UsageError(f"{item!r} means several architectures; write them, as in {EXAMPLE}")
+        raise UsageError(f"{item!r} means several architectures; name each, as in {EXAMPLE}")
     if form := _FORM.fullmatch(name):
         found = [_arch(form[2], ArchForm(form[1]))]
     elif cmake := _CMAKE.fullmatch(name):

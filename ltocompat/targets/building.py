@@ -125,7 +125,7 @@ def _libraries(
 def _gpus(text: str, system: System, driver: VersionSet[DriverVersion] | None) -> tuple[Gpu, ...]:
     names = [name.strip() for name in text.split("+")]
     if not all(names):
-        raise UsageError(f"gpu={text} has an empty name; write several like gpu=h100+sm_80")
+        raise UsageError(f"gpu={text} has an empty name; join names with +: gpu=h100+sm_80")
     return tuple(dict.fromkeys(gpu for name in names for gpu in gpus_named(name, system, driver)))
 
 

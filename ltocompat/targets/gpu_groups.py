@@ -69,7 +69,7 @@ def gpus_named(
         found = tuple(replace(gpu, data_center=data_center, arm=arm) for gpu in found)
     if not found:
         raise UsageError(
-            f"gpu={text}: no such GPU is known to run on driver {driver and driver.text}"
+            f"gpu={text}: none of these GPUs is known to run on driver {driver and driver.text}"
         )
     return found
 

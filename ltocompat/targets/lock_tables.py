@@ -230,7 +230,7 @@ def load_yaml(path: str, text: str, budget: Budget) -> object:
         import yaml
     except ModuleNotFoundError:
         raise Missing(
-            f"no reader of YAML is installed for {path}; run pip install 'ltocompat[yaml]'"
+            f"{path} is YAML, and no YAML reader is installed; run pip install 'ltocompat[yaml]'"
         ) from None
     try:
         events = yaml.parse(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
@@ -292,7 +292,7 @@ class _Building(Struct):
     def _table(self, parts: list[object]) -> Table:
         keys = parts[::2]
         if not all(isinstance(key, str) for key in keys):
-            raise UsageError(f"{self._path} has a key that is not a string; make the lock again")
+            raise UsageError(f"{self._path} has a key that is not a string; create the lock again")
         return {str(key): value for key, value in zip(keys, parts[1::2], strict=True)}
 
 

@@ -76,8 +76,8 @@ def libraries(pins: Iterable[Pin], source: str, budget: Budget) -> dict[str, Ver
         # Each part of a range is compared with each version that there is.
         if pin.specifiers.count(",") >= budget.limits.comparisons:
             raise UsageError(
-                f"{source}: the requirement on {pin.package} has over {budget.limits.comparisons} "
-                "conditions; pin one version"
+                f"{source}: the requirement on {pin.package} has more than "
+                f"{budget.limits.comparisons} conditions; pin one version"
             )
         by_part.setdefault(pin.part, []).append(pin)
     found: dict[str, VersionSet[Release]] = {}

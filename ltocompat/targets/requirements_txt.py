@@ -78,7 +78,7 @@ def _walk(
         place = f"{os.path.basename(path) if len(seen) == 1 else 'a file included'}:{number}"
         if included is not None:
             if len(seen) > _DEPTH:
-                raise UsageError(f"{place}: over {_DEPTH} files are included; give a single file")
+                raise UsageError(f"{place}: more than {_DEPTH} files are included; give one file")
             beside = _beside(path, (included[1] or included[2]).strip().strip("'\""), place)
             yield from _walk(beside, _included(beside, place, budget), environment, budget, seen)
         elif not line.startswith("-"):
@@ -89,7 +89,9 @@ def _walk(
 
 def _beside(path: str, name: str, place: str) -> str:
     if "://" in name:
-        raise UsageError(f"{place}: this line includes a file by its address; download and name it")
+        raise UsageError(
+            f"{place}: this line includes a URL; download the file, and write its path"
+        )
     return os.path.join(os.path.dirname(path), name)
 
 
@@ -99,7 +101,7 @@ def _included(path: str, place: str, budget: Budget) -> str:
         return read_text(path, budget)
     except UsageError:
         raise UsageError(
-            f"{place}: this line includes a file that can't be read as text; correct it"
+            f"{place}: the file that this line includes can't be read as text; correct the file"
         ) from None
 
 

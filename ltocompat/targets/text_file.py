@@ -59,9 +59,9 @@ def read_text(path: str, budget: Budget | None = None) -> str:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"{path} can't be read ({reason}); give a readable file") from error
     except ValueError as error:
-        raise UsageError(f"{path!r} is not a file of text; give a lock or TOML file") from error
+        raise UsageError(f"{path!r} is not a text file; give a lock or TOML file") from error
     if "\0" in text:
-        raise UsageError(f"{path!r} is not a file of text; give a lock or TOML file")
+        raise UsageError(f"{path!r} is not a text file; give a lock or TOML file")
     return text
 
 
@@ -90,9 +90,9 @@ def read_toml(path: str, budget: Budget | None = None) -> dict[str, Any]:
     with naming(path):
         (budget or Budget()).check_call(len(text), _SPEED)
     if _ENDLESS_KEY.search(text):
-        raise UsageError(f"{path} has a key of over 100 parts; correct it")
+        raise UsageError(f"{path} has a key with more than 100 parts; correct the key")
     if _ENDLESS_NUMBER.search(text):
-        raise UsageError(f"{path} has a number of over 1000 digits; correct it")
+        raise UsageError(f"{path} has a number with more than 1000 digits; correct the number")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -159,6 +159,6 @@ def own_tables(path: str, budget: Budget | None = None) -> OwnTables:
     both = [] if pyproject else [name for name in _TABLES if name in tables]
     if both:
         raise UsageError(
-            f"{path} has [{both[0]}] next to [tool.ltocompat]; write all tables in one form"
+            f"{path} has both [{both[0]}] and [tool.ltocompat]; write all tables in the same form"
         )
     return OwnTables(path, _PREFIX, found)

@@ -162,7 +162,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
             UsageError: there is no child yet.
         """
         if not self._handshake:
-            raise UsageError(f"a {type(self).__name__} starts its children in a with statement")
+            raise UsageError(f"use the {type(self).__name__} in a with statement, which starts it")
         return self._handshake
 
     @functools.cached_property

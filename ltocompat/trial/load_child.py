@@ -64,8 +64,8 @@ class _Cuda:
             code, _ = self._call("cuInit", 0)
         except RuntimeError as error:
             raise Missing(
-                "libcuda.so.1, NVIDIA's user-mode driver, is not found here; load on a machine "
-                "with a GPU and its driver"
+                "libcuda.so.1, NVIDIA's user-mode driver, is not found here; load the code on a "
+                "machine with a GPU and its driver"
             ) from error
         if code and code != _NO_DEVICE:
             raise Missing(f"the driver does not start: cuInit says {self._named(code)}")

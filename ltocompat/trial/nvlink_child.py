@@ -73,7 +73,7 @@ class NvlinkServer(serving.Server):
             ) from error
         release = _RELEASE.search(version)
         if release is None:
-            raise TrialImpossible(f"{self._program!r} does not print a version of nvlink")
+            raise TrialImpossible(f"{self._program!r} is not nvlink; it prints no nvlink version")
         numbers = [int(number) for number in release.groups()]
         return {"release": numbers, "sandbox": held, "device_runtime": bool(self._runtime)}
 

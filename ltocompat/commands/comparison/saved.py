@@ -39,7 +39,7 @@ def document(view: ByteView, path: str) -> v1.Inspect | None:
         return None
     if view.size > _MOST_BYTES:
         raise UnreadableInput(
-            f"{path!r} is JSON of {view.size} bytes, over the limit of {_MOST_BYTES}; compare the "
+            f"{path!r} has {view.size} bytes of JSON, and the limit is {_MOST_BYTES}; compare the "
             "files themselves"
         )
     return _decoded(view.all(), path)

@@ -31,7 +31,7 @@ def read_exceptions(
             if found.expires is not None and found.expires < today:
                 raise UsageError(
                     f"{file.path}: {found} expired on {found.expires}; fix the finding and delete "
-                    f"the exception, or extend it (its reason: {found.reason})"
+                    f"the exception, or extend the exception (reason: {found.reason})"
                 )
             yield found
 

@@ -52,7 +52,7 @@ class PolicyFile(OwnTables, frozen=True):
         title = place if "[" in place else self.header(place) if place else self.title
         near = did_you_mean(field[2], known)
         return UsageError(
-            f"{self.path}: {title} has no key {field[2][:_SHOWN]!r}{near}; known are "
+            f"{self.path}: {title} has no key {field[2][:_SHOWN]!r}{near}; the keys are "
             f"{', '.join(known)}"
         )
 

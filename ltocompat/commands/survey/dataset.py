@@ -106,7 +106,7 @@ class Dataset:
         manifest = _manifest(self.folder)
         if manifest is None:
             raise UnreadableInput(
-                f"{folder!r} has no survey; write it with: ltocompat survey SOURCE -o {folder}"
+                f"{folder!r} has no survey; write one with: ltocompat survey SOURCE -o {folder}"
             )
         self.manifest = manifest
 
@@ -347,8 +347,8 @@ def _manifest(folder: Folder) -> Manifest | None:
         raise UnreadableInput(f"{path!r} can't be read: {error}; name another folder") from error
     if found.version != SCHEMA_VERSION:
         raise UnreadableInput(
-            f"{folder.address!r} has tables of version {found.version}, and this ltocompat knows "
-            f"{SCHEMA_VERSION}; name another folder"
+            f"{folder.address!r} has tables of version {found.version}, but this ltocompat reads "
+            f"only version {SCHEMA_VERSION}; name another folder"
         )
     return found
 

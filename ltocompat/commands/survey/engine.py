@@ -150,8 +150,8 @@ def _connected(address: str) -> Iterator[Any]:
         client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, TypeError, ValueError) as error:
         raise LtocompatError(
-            f"the scheduler {address} can't be reached: {error}; for tls:// Dask's configuration "
-            "names the certificates (distributed.comm.tls)"
+            f"the scheduler {address} can't be reached: {error}; for a tls:// address, set the "
+            "certificates in Dask's configuration (distributed.comm.tls)"
         ) from error
     with client:
         yield client

@@ -93,7 +93,7 @@ def merge(options: MergeOptions) -> Iterator[Tally | Note | Failure]:
     question = structs.replace(question, shard=None)
     for folder, other in others:
         if not question.same_as(structs.replace(other, shard=None)):
-            raise UsageError(f"{folder!r} has a survey with different options than {first!r}")
+            raise UsageError(f"the surveys {folder!r} and {first!r} have different options")
     for dataset in shards:
         if dataset.manifest.finished is None:
             yield Note(f"{dataset.folder.address!r} is not finished; run its survey again")

@@ -52,8 +52,8 @@ class Sources(Struct):
                 Index(source, self.http)
             elif not (sizes_below(source) if is_address(source) else os.path.exists(source)):
                 raise UnreadableInput(
-                    f"{source!r} is not a folder, package or list; name an index by its address, "
-                    "https://HOST/simple"
+                    f"{source!r} is not a folder, package or list; for an index, give its "
+                    "address: https://HOST/simple"
                 )
             elif _is_list(source):
                 read_list(source)

@@ -113,9 +113,9 @@ def _header(view: ByteView, position: int, names: bytes, budget: Budget) -> tupl
     if name.startswith("#1/") and name[3:].isdecimal():
         length = int(name[3:])
         if length > size:
-            raise Malformed(f"a member of {size} bytes begins with a name of {length}")
+            raise Malformed(f"a member of {size} bytes begins with a name of {length} bytes")
         if length > budget.limits.text_bytes:
-            raise Malformed(f"a member's name has {length} bytes, over Limits.text_bytes")
+            raise Malformed(f"a member's name has {length} bytes, which is over Limits.text_bytes")
         raw = view.read(data, length).rstrip(b"\0")
         return raw.decode("utf-8", "surrogateescape"), size - length, data + length
     if name in _INDEXES or name == _NAMES:
@@ -136,7 +136,7 @@ def _furthest_member(index: ByteView, number: str) -> int:
 def _long_name(names: bytes, offset: int) -> str:
     """A name from the table: ended by a slash and a line feed (GNU) or by NUL (COFF)."""
     if offset >= len(names):
-        raise Malformed(f"a member's name is at {offset}, after the {len(names)} bytes of names")
+        raise Malformed(f"a member's name is at {offset}, but the names end at {len(names)}")
     raw = names[offset : offset + 4096].partition(b"\n")[0].partition(b"\0")[0]
     return raw.removesuffix(b"/").decode("utf-8", "surrogateescape")
 

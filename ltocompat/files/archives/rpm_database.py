@@ -44,7 +44,7 @@ def files_in(view: ByteView, budget: Budget) -> Iterator[tuple[str, str]]:
                 yield from _files(header_behind(ByteView.of(blob or b""), 0, budget))
         except (sqlite3.Error, UnicodeError, Malformed) as error:
             budget.check_time()
-            raise Malformed(f"the database of rpm can't be read: {error}") from error
+            raise Malformed(f"the RPM database can't be read: {error}") from error
 
 
 def _files(header: RpmHeader) -> Iterator[tuple[str, str]]:

@@ -107,7 +107,7 @@ def _zip_lzma(source: Input, budget: Budget) -> Iterator[bytes]:
 
     head = source.read(9)
     if len(head) < 9 or head[2:4] != b"\5\0" or head[4] >= 9 * 5 * 5:
-        raise Malformed("the properties of its LZMA data are broken")
+        raise Malformed("its LZMA properties are invalid")
     properties, dictionary = head[4], int.from_bytes(head[5:9], "little")
     budget.check_window(dictionary)
     table = {

@@ -114,8 +114,8 @@ def find_end(view: ByteView) -> _End:
     start = end - size
     if start < 0 or offset > start:
         raise Malformed(
-            f"its directory of {size} bytes at {offset:#x} does not fit in front of its end record "
-            f"at {end:#x}"
+            f"its directory ({size} bytes at {offset:#x}) does not fit before its end record (at "
+            f"{end:#x})"
         )
     whole = min(position + _END.size + comment, view.size)
     return _End(start, size, start - offset, count, whole, disks)
@@ -349,7 +349,7 @@ class _ZipWalk(Struct):
             raise Malformed("it is encrypted")
         if entry.method == _STORED:
             if entry.packed != entry.unpacked:
-                raise Malformed(f"it is stored, but says {entry.packed} and {entry.unpacked} bytes")
+                raise Malformed(f"it is stored, but has sizes {entry.packed} and {entry.unpacked}")
             for _ in _checked(chunks(data, 0, data.size, self._budget), entry.crc):
                 pass
             return data, []

@@ -188,7 +188,7 @@ def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> Fa
     if header_size < _ENTRY.size:
         raise Malformed(f"a header size of {header_size} is below {_ENTRY.size}")
     if end > region_end:
-        raise Malformed(f"it ends at {end:#x}, after the end of its region at {region_end:#x}")
+        raise Malformed(f"it ends at {end:#x}, but its region ends before that, at {region_end:#x}")
     if end > view.size:
         raise Malformed(f"it ends at {end:#x}, after the end of the file")
     if fields.compressed_size > fields.payload_size:
@@ -334,7 +334,7 @@ def stored_images(
     header = None
     if like.scrambled:
         if fields.header_size > _LONGEST_HEADER:
-            raise Malformed(f"a header size of {fields.header_size} is over {_LONGEST_HEADER}")
+            raise Malformed(f"the header is longer than {_LONGEST_HEADER}: {fields.header_size}")
         header = view.read(entry.offset, fields.header_size)
     image = _stored(entry, payload, place, section, header)
     if fields.kind == KIND_CONCATENATED:
@@ -381,7 +381,7 @@ def _concatenated(
     count, _ = directory.unpack(_DIRECTORY, position)
     budget.check("entries", count, "the concatenated entry says {size} images")
     if not count:
-        raise Malformed("the concatenated entry says 0 images")
+        raise Malformed("the concatenated entry gives its number of images as 0")
     position, end = position + _DIRECTORY.size, 0
     for number in budget.timed(range(count)):
         header = directory.peek(position, 1 << 16)

@@ -283,7 +283,7 @@ def _strings(view: ByteView, rows: list[tuple[int, ...]], index: int, budget: Bu
     if not rows:
         return b""
     if index >= len(rows):
-        raise Malformed(f"a cubin names section {index} of {len(rows)} as its string table")
+        raise Malformed(f"a cubin's string table is section {index} of only {len(rows)} sections")
     names = view.sub(*rows[index][4:6])
     budget.check("names_bytes", names.size, "a cubin with {size} bytes of names is over the limit")
     return names.all()

@@ -189,7 +189,7 @@ def _filled(text: str, arguments: dict[str, str]) -> str:
         name = match[1] or match[2]
         known = arguments.get(name) or match[3]
         if not known:
-            raise UsageError(f"{match[0]} has no value here; give ARG {name}= a default")
+            raise UsageError(f"{match[0]} has no value here; give it a default: ARG {name}=...")
         return known
 
     return _VARIABLE.sub(value, text)

@@ -48,7 +48,7 @@ def read_table(lines: Sequence[str]) -> Iterator[Node]:
     smi, driver = heads[0].groups()
     rows = [match for line in lines if (match := _ROW.match(line))]
     if len(rows) < sum(re.search(_BUS, line) is not None for line in lines):
-        raise UsageError("has a line about a GPU that can't be read; give driver= and gpu= instead")
+        raise UsageError("has an unreadable line about a GPU; give driver= and gpu= instead")
     system = "windows" if _WINDOWS & {row["mode"] for row in rows} else ""
     system = system or ("wsl2" if smi != driver and _OF_WINDOWS.fullmatch(driver) else "")
     yield _node(driver, [(row["name"], "") for row in rows], system)

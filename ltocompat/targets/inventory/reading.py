@@ -101,7 +101,7 @@ def _nodes(path: str, asked: str, budget: Budget) -> list[Node] | None:
         return found[0]
     if not asked:
         return None
-    raise UsageError(f"{path} is not a file for {asked}=, which accepts {_READ_BY[asked]}")
+    raise UsageError(f"{asked}= can't read {path}; it accepts {_READ_BY[asked]}")
 
 
 def _document(path: str, text: str, budget: Budget) -> kubernetes.Table | None:
@@ -126,7 +126,7 @@ def _agree(found: Sequence[Sequence[Node]]) -> None:
     every = (node.keys.get("driver") for nodes in found for node in nodes)
     named = dict.fromkeys(filter(None, every))
     if len(found) > 1 and len(named) > 1:
-        raise UsageError(f"has outputs with the drivers {' and '.join(named)}; keep one of them")
+        raise UsageError(f"has outputs with different drivers ({' and '.join(named)}); keep one")
 
 
 def _targets(

@@ -66,13 +66,13 @@ def _host(view: ByteView, budget: Budget, tool: Tool) -> ObjectReader:
     host = structure_of(view, budget)
     nvlink = tool is Tool.NVLINK
     if host is None or host.format == "COFF":
-        raise Malformed(f"it is not a {'program' if nvlink else 'library'} of Linux or Windows")
+        raise Malformed(f"it is not a {'program' if nvlink else 'library'} for Linux or Windows")
     if not nvlink and library_name(host.own_name or "") != "libnvJitLink":
-        raise Malformed(f"it is not an nvJitLink: it calls itself {host.own_name or 'nothing'!r}")
+        raise Malformed(f"it is not nvJitLink: it calls itself {host.own_name or 'nothing'!r}")
     spans = host.data_spans() if nvlink else ()
     titles = (at for span in spans for at in occurrences(view, budget, *span, _NVLINK))
     if nvlink and next(titles, None) is None:
-        raise Malformed("it is not an nvlink: it has no title 'Cuda linker'")
+        raise Malformed("it is not nvlink: it does not contain the title 'Cuda linker'")
     return host
 
 

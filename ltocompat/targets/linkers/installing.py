@@ -266,10 +266,10 @@ def _origin(wanted: VersionRequest, files: list[InstalledFile], kept: str) -> In
         with Machine().viewed(path) as view:
             linker = identify(view, Budget(), tool=wanted.tool)
     except Malformed as error:
-        raise LtocompatError(f"{requirement} can't be used: {error}; report it") from error
+        raise LtocompatError(f"{requirement} can't be used: {error}; report this") from error
     if not matches(wanted.asked, linker.version):
         raise LtocompatError(
-            f"{requirement} contains {linker}, not the version in its name; report it to its index"
+            f"{requirement} contains {linker}, not the version in its name; tell the package index"
         )
     if wanted.tool is Tool.NVLINK:
         os.chmod(path, 0o755)  # noqa: S103 - a program that anyone may run
@@ -282,8 +282,7 @@ def _only(what: str, paths: Iterable[str], pattern: re.Pattern[str]) -> str:
     found = [path for path in paths if pattern.fullmatch(os.path.basename(path))]
     if len(found) != 1:
         raise LtocompatError(
-            f"{what} has {len(found)} files like {pattern.pattern}, not 1; report it to its "
-            "package index"
+            f"{what} has {len(found)} files like {pattern.pattern}, not 1; tell the package index"
         )
     return found[0]
 
@@ -295,7 +294,7 @@ def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> InstalledFil
             size += len(piece)
             if size > LARGEST:
                 raise LtocompatError(
-                    f"{target.name!r} is over the limit of {LARGEST} bytes; report it to its index"
+                    f"{target.name!r} is over the limit of {LARGEST} bytes; tell the package index"
                 )
             digest.update(piece)
             target.write(piece)
@@ -305,6 +304,6 @@ def _copied(source: IO[bytes], path: str, kept: str, wheel: str) -> InstalledFil
 def _check(requirement: str, what: str, found: str, expected: str) -> None:
     if found != expected:
         raise LtocompatError(
-            f"{what} of {requirement} has the SHA-256 {found} instead of {expected}; the file was "
-            "not kept: check its index or mirror"
+            f"{what} of {requirement} has the wrong SHA-256, {found} instead of {expected}; it "
+            "was not kept: check the index or the mirror"
         )

@@ -147,7 +147,7 @@ class Machine(Struct, frozen=True):
             fd = if_regular(self._open(path, REGULAR), path)
         except (OSError, ValueError) as error:
             text = getattr(error, "strerror", None) or error
-            raise UnreadableInput(f"{path!r} can't be opened: {text}; name a file") from error
+            raise UnreadableInput(f"{path!r} can't be opened: {text}; give a file path") from error
         with _closing(fd):
             yield fd
 

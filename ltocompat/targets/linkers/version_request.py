@@ -92,9 +92,7 @@ def choose(
     wheels = [wheel for wheel in linker_wheels(tool) if wheel.platform == here]
     if not wheels:
         systems = "Linux or Windows" if tool is Tool.NVJITLINK else "Linux"
-        raise Missing(
-            f"there is no {tool.label} to install for {here}; use a machine with {systems}"
-        )
+        raise Missing(f"NVIDIA publishes no {tool.label} for {here}; use a machine with {systems}")
     if text != ALL:
         return (_request(tool, text, wheels, allow_unknown=allow_unknown),)
     minors = dict.fromkeys(str(wheel.release) for wheel in wheels)
@@ -105,7 +103,7 @@ def _request(
     tool: Tool, text: str, wheels: list[LinkerWheel], *, allow_unknown: bool
 ) -> VersionRequest:
     if not is_version(text):
-        raise UsageError(f"{text!r} is not a version; write it like 12.4 or 12.4.127, or say all")
+        raise UsageError(f"{text!r} is not a version; write it like 12.4 or 12.4.127, or write all")
     known = [wheel.version for wheel in wheels if matches(text, wheel.version)]
     if known:
         newest = max(known, key=version_numbers)
@@ -120,8 +118,8 @@ def _request(
         near = dict.fromkeys(wheel.version for wheel in wheels if wheel.release == release)
         known_text = ", ".join(near or dict.fromkeys(str(wheel.release) for wheel in wheels))
         raise UsageError(
-            f"{tool.label} {text} is not in our tables, which know {known_text}; to install it "
-            f"without a checksum: ltocompat linkers install {tool}={text} --allow-unknown"
+            f"{tool.label} {text} is not in our tables, which have {known_text}; to install it "
+            f"without a checksum, run: ltocompat linkers install {tool}={text} --allow-unknown"
         )
     return VersionRequest(tool, text, _packages(release, wheels))
 

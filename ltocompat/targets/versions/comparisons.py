@@ -91,7 +91,7 @@ def _clause(piece: str, text: str) -> Clause:
             f"{piece!r} in {text!r} is not a comparison with a version; write it like >=12.4,<13"
         )
     if match[3] and match[1] not in ("==", "!="):
-        raise UsageError(f"{piece!r} has a .* that only == and != accept; leave it out")
+        raise UsageError(f"{piece!r} ends in .*, which only == and != accept; leave out the .*")
     if match[1] == "~=" and len(numbers) < 2:
         raise UsageError(f"{piece!r} needs a second number; write it like ~=12.4")
     return Clause(match[1], numbers)

@@ -111,7 +111,7 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
     firsts = (_first_admitted([text.strip()], branch) for branch in drivers.driver_branches())
     found = [first for first in firsts if first is not None]
     if not found:
-        raise UsageError(f"container={text} admits no known driver; write {_EXAMPLE}")
+        raise UsageError(f"container={text} excludes every known driver; write {_EXAMPLE}")
     return VersionSet(text, tuple(found), quantifier=Quantifier.ALL, source=source)
 
 

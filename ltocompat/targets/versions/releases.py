@@ -86,7 +86,7 @@ def existing(part: str, release: Release) -> Release:
     """
     if _possible(part, release):
         return release
-    raise UsageError(f"there is no {TITLES[part]} {release}; known are {_listed(part)}")
+    raise UsageError(f"there is no {TITLES[part]} {release}; there are {_listed(part)}")
 
 
 def _possible(part: str, release: Release) -> bool:
@@ -120,8 +120,8 @@ def _of_driver(branch: int, word: str) -> Release:
     if release is None:
         known = ", ".join(map(str, drivers.driver_branches()))
         raise UsageError(
-            f"driver {word} belongs to no known branch; write its cuda-compat "
-            f"package, like compat=13.0, or a driver of one of the branches {known}"
+            f"driver {word} belongs to no known branch; write the cuda-compat release, such as "
+            f"compat=13.0, or a driver of the branches {known}"
         )
     return release
 
@@ -133,7 +133,7 @@ def _in_range(part: str, text: str) -> tuple[Release, ...]:
     found = {Release(*numbers[:2]) for numbers in candidates if admitted(numbers, clauses)}
     releases = tuple(sorted(release for release in found if _possible(part, release)))
     if not releases:
-        raise UsageError(f"the tables have no {TITLES[part]} {text}; known are {_listed(part)}")
+        raise UsageError(f"the tables have no {TITLES[part]} {text}; they have {_listed(part)}")
     return releases
 
 

@@ -23,12 +23,12 @@ def requirement_of(text: str) -> Requirement:
     from packaging.requirements import Requirement
 
     if ENDLESS.search(text):
-        raise ValueError(f"a number of over 100 digits in {text[:40]!r}")
+        raise ValueError(f"a number with more than 100 digits in {text[:40]!r}")
     try:
         with unwarned():
             return Requirement(text)
     except RecursionError as error:
-        raise ValueError(f"brackets without end in {text[:40]!r}") from error
+        raise ValueError(f"too many nested brackets in {text[:40]!r}") from error
 
 
 @contextlib.contextmanager
