@@ -100,7 +100,7 @@ def test_an_entry_fits_into_its_region() -> None:
     assert value["header"] + value["payload"] == len(data) - 16
     for field, fits, reason in (
         ("payload", value["payload"], "but its region ends before that"),
-        ("compressed", value["payload"], "compressed bytes in a payload of"),
+        ("compressed", value["payload"], "compressed bytes exceed a payload of"),
         ("header", value["header"], "but its region ends before that"),
         ("options", value["header"] - 8, "outside of its header"),
     ):

@@ -62,7 +62,7 @@ def test_ltoir_without_a_key_word_is_older_than_11_7() -> None:
     assert (str(header.arch), str(maker)) == ("lto_70", "older than 11.7")
     assert {release.major for release in maker.releases} == {11}
     # From 11.7 on every compiler writes one: such a header is damaged.
-    with pytest.raises(Malformed, match="with unknown fields"):
+    with pytest.raises(Malformed, match="has unknown fields"):
         ltoir.parse(keyless(b"\x01\x36"))
 
 

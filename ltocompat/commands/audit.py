@@ -109,7 +109,7 @@ def audit(
     Raises:
         UnreadableInput: a path can't be opened.
         UsageError: no path is named, the policy has a mistake, or a location is invalid.
-        Missing: a trial needs an nvJitLink, a driver or a GPU that is not there.
+        Missing: a trial needs an nvJitLink, a driver or a GPU that is missing.
     """
     scope = _scope(options)
     found: Iterator[Audited | Required]

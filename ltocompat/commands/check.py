@@ -51,8 +51,8 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
             code in an environment of this machine.
         targets: one or several targets: ``Target`` objects, or texts that ``--deploy-target``
             accepts. Without targets: this machine.
-        python: the interpreter whose environment is checked; None: the active environment's
-            interpreter, else the running interpreter. On every target, the packages are checked
+        python: the interpreter whose environment is checked; None: the interpreter of the active
+            environment, or else the running interpreter. On every target, the packages are checked
             together with the libraries that these packages install.
         route: the route to check for modules with two routes: ``load`` or ``link``. None checks
             both.

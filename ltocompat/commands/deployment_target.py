@@ -24,7 +24,7 @@ class DeploymentTarget(Struct, frozen=True):
 
     Attributes:
         target: the target, as far as it is known.
-        engine: the engine with cached results, which all targets of a run share.
+        engine: the engine, which caches results; all targets of a run share it.
         here: True for this machine, whose driver can be queried.
     """
 

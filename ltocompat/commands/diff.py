@@ -48,9 +48,10 @@ def diff(options: DiffOptions) -> Diff:
     compare; ``Diff.unknown`` says what is left out.
 
     Args:
-        old: a file, package, folder or location, the saved JSON of ``inspect``, or ``-``.
-        new: the new release: a file, package, folder or location, saved JSON of ``inspect``, or
-            ``-``.
+        old: a file, package, folder or location, a saved JSON output of ``inspect``, or ``-``
+            (standard input).
+        new: the new release: a file, package, folder or location, a saved JSON output of
+            ``inspect``, or ``-`` (standard input).
         kernels: also compare the names of kernels. This decodes every image.
         forbid: kinds of change that ``Diff.broken`` lists: ``lost-arch``, ``driver-rose``,
             ``nvjitlink-rose``, ``lost-ptx``.

@@ -30,7 +30,7 @@ class Extracted(Struct, frozen=True):
         place: the place of the image in the input file.
         path: the new file.
         what: ``cubin``, ``ptx``, ``ltoir``, ``tileir``, ``fatbin`` or ``bin``.
-        note: a note for the user; None for no note.
+        note: a note for the user; None if there is none.
     """
 
     place: Location

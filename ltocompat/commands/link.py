@@ -82,7 +82,7 @@ def link(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped]:
         linkers: versions or paths: ``nvjitlink=12.4``, ``nvlink=13.5.37``. Default: the newest
             installed nvJitLink.
         each: link every image separately, not all images together.
-        add_only: with ``each``: add each image to the linker without linking. This is fast and
+        add_only: with ``each``, add each image to the linker, but don't link. This is fast and
             shows whether the linker accepts the image's LTO-IR version. nvlink has no such step.
         output: the file for the linked cubin, which is linked with LTO if possible. Only one linker
             is allowed.

@@ -278,7 +278,7 @@ class CheckOptions(VerdictOptions, frozen=True):
             or prod.toml:edge, or a name in pyproject.toml. Repeatable. Default: this machine.
         route: If modules can be both loaded and linked, check only this route (default: both
             routes).
-        together: Link all linkable inputs together, in one link.
+        together: Treat all linkable inputs as the inputs of a single link.
         python: Check the environment of this interpreter.
         floors: also compare the metadata of packages with the minimum versions that their code
             needs.
@@ -307,7 +307,7 @@ class AuditOptions(VerdictOptions, frozen=True):
             (sm_90, hopper).
         max_bytes: Fail if a file is larger than this size, such as 100MB, 1GiB or 104857600.
         max_member_bytes: Fail if an unpacked file inside a wheel is larger than this size.
-        baseline: A file of known findings, which don't fail the audit.
+        baseline: A file of known findings, which don't make the audit fail.
         write_baseline: Write the current findings to this file, which later runs can read with
             --baseline.
         dataset: The dataset of a survey. If a package fails, the answer names the newest release of
@@ -367,8 +367,8 @@ class MatrixOptions(SummaryOptions, frozen=True):
     """Options of ``matrix``.
 
     Attributes:
-        targets: Show one table instead, with a column for each deploy target: R550, prod.toml:edge,
-            or nodes.json (the nodes of a cluster). Repeatable.
+        targets: Show one table instead, with a column for each deploy target, such as R550,
+            prod.toml:edge, or nodes.json (the nodes of a cluster). Repeatable.
     """
 
     targets: Annotated[tuple["TargetLike", ...], _TARGET] = ()
@@ -378,7 +378,7 @@ class RequireOptions(SummaryOptions, frozen=True):
     """Options of ``require``.
 
     Attributes:
-        together: Link all linkable inputs together, in one link.
+        together: Treat all linkable inputs as the inputs of a single link.
         why: Show which rules, bytes and packages set each minimum version.
         survey: The dataset of a survey. If a package sets a minimum version, the answer names the
             newest release in the survey that requires less. For a lock file, the answer has the
@@ -519,7 +519,7 @@ class RepairOptions(ReadOptions, frozen=True):
     """Options of ``repair``.
 
     Attributes:
-        wheels: Wheels.
+        wheels: Wheels to repair.
         output: The folder for new files. The folder is created if missing, and no file in it is
             replaced.
         dry_run: Show the changes without writing anything.
@@ -539,7 +539,8 @@ class LinkOptions(ReadOptions, frozen=True):
 
     Attributes:
         places: LTO-IR, PTX, relocatable cubins, fatbins, objects, archives, or places in files.
-        arch: The target architecture: sm_90 (default with --each: the architecture of each image).
+        arch: The target architecture, such as sm_90. With --each, the default is the architecture
+            of each image.
         linkers: The linker, such as nvlink=13.5, nvjitlink=12.4.127 or nvlink=PATH. Repeat this
             option to compare several linkers. Default: the newest nvJitLink.
         output: Write the linked cubin to a new file.

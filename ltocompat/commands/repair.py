@@ -79,9 +79,7 @@ def run(options: RepairOptions) -> Iterator[Repaired | Note | Failure]:
         UsageError: there is no folder to write into.
     """
     if options.output is None and not options.dry_run:
-        raise UsageError(
-            "name a folder for the new wheels with -o, or see the changes with --dry-run"
-        )
+        raise UsageError("name a folder for the new wheels with -o, or see changes with --dry-run")
     refuse_address(options.output or "", "output")
     for rule in sorted({*options.only} - {*rule_ids()}):
         near = did_you_mean(rule.upper(), rule_ids())

@@ -53,7 +53,7 @@ def driver_cuda(driver: str) -> Release | None:
             ``572.16``.
 
     Raises:
-        UsageError: the argument is not a driver.
+        UsageError: the argument is not a driver version.
     """
     return drivers.branch_cuda(drivers.branch_of(_driver(driver)))
 
@@ -83,7 +83,7 @@ def supports(driver_or_cuda: str, arch: str) -> bool | None:
         arch: ``sm_120``, or a GPU by name: ``h100``.
 
     Raises:
-        UsageError: one of them is invalid.
+        UsageError: an argument is invalid.
     """
     sm = gpus.sm(gpus.find_gpu(arch).arch.number)
     if not _CUDA.match(driver_or_cuda):

@@ -111,8 +111,7 @@ class ByteView:
         self.size = available if size is None else size
         if start < 0 or self.size < 0 or self.size > available:
             raise Malformed(
-                f"{self.size} bytes at {start:#x} are outside the file, which has {source.size} "
-                "bytes"
+                f"{self.size} bytes at {start:#x} are outside the {source.size} bytes of the file"
             )
 
     @classmethod
@@ -123,9 +122,7 @@ class ByteView:
     def read(self, offset: int, size: int) -> bytes:
         """Return exactly ``size`` bytes at ``offset``."""
         if offset < 0 or size < 0 or offset + size > self.size:
-            raise Malformed(
-                f"{size} bytes at {offset:#x} are outside the data of {self.size} bytes"
-            )
+            raise Malformed(f"{size} bytes at {offset:#x} are outside {self.size} bytes of data")
         data = self.source.pread(size, self.start + offset)
         while len(data) < size:
             more = self.source.pread(size - len(data), self.start + offset + len(data))
@@ -163,9 +160,7 @@ class ByteView:
     def sub(self, offset: int, size: int) -> ByteView:
         """Return a window inside this one."""
         if offset < 0 or size < 0 or offset + size > self.size:
-            raise Malformed(
-                f"{size} bytes at {offset:#x} are outside the data of {self.size} bytes"
-            )
+            raise Malformed(f"{size} bytes at {offset:#x} are outside {self.size} bytes of data")
         view = ByteView.__new__(ByteView)  # whose bounds were checked
         view.source, view.start, view.size = self.source, self.start + offset, size
         return view

@@ -90,7 +90,7 @@ class Change(Struct, frozen=True):
         about: the kind of image (``sass``), the architecture (``sm_90``), or the required package.
         old: for ``arch-lost`` and ``makers``, the values that only the old release has. For minimum
             versions and sizes, this is the value in the old release.
-        new: the values that only the new release has, or the new release's value.
+        new: the values that only the new release has, or the value in the new release.
         count: number of values that differ. If there are very many values, ``old`` and ``new``
             don't list all of these values.
         breaking: the word for this change in ``BREAKING``; None if ``BREAKING`` has no word for it.

@@ -13,7 +13,8 @@ class KernelDriver(Struct, frozen=True):
     """The kernel-mode driver.
 
     Attributes:
-        version: the driver's version, 580.95.05; on WSL2, the version of the Windows driver.
+        version: the driver's version, such as 580.95.05; on WSL2, the version of the Windows
+            driver.
         open: True for NVIDIA's open kernel modules; None if unknown.
         source: the file or command that shows the version.
     """
@@ -65,8 +66,8 @@ class UserDriver(Struct, frozen=True, repr_omit_defaults=True):
         version: the version in the file's name; None on WSL2 and Jetson, whose file names have no
             version.
         cuda: its CUDA release.
-        cuda_source: what says the CUDA release: ``cuDriverGetVersion``, ``compatibility note`` or
-            the name of a folder.
+        cuda_source: where the CUDA release comes from: ``cuDriverGetVersion``, ``compatibility
+            note`` or the name of a folder.
         compat: the reasons why this is a cuda-compat copy; empty if it isn't one.
         note: its compatibility note.
         stub: True for a stub, which has only the names that a linker needs, and no code.
@@ -252,7 +253,7 @@ class Environment(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
         jetson: the board of an integrated GPU.
         container: the kind of container (``docker``, ``image``); None if the machine is not a
             container.
-        variables: environment variables that CUDA, its containers and the loader read.
+        variables: environment variables that CUDA, NVIDIA's containers and the loader read.
         python: the Python interpreter that was asked which libraries it loads.
         problems: facts that could not be determined, and why.
     """

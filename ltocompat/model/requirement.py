@@ -50,7 +50,8 @@ class LinkerFloor(Struct, frozen=True):
     """The minimum nvJitLink that links all LTO-IR, PTX and SASS in an artifact.
 
     Attributes:
-        possible: the oldest nvJitLink that may link all inputs; no older release can.
+        possible: the oldest nvJitLink that may be able to link all inputs; no older release can
+            link them.
         sure: the oldest nvJitLink that is certain to link all inputs; newer releases with the same
             major version link them, too. Equal to ``possible`` if the evidence is exact, or if
             trial links found the minimum. None if a compiler that made an input is not in the

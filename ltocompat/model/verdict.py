@@ -341,7 +341,7 @@ class Result(Tabular, frozen=True, gc=False):
             routes; the verdict is then about all modules.
         verdict: the worst verdict of the checked modules and of the artifact as a whole. If the
             artifact has variants, the variant that decides sets the verdict.
-        coverage: numbers of modules with and without code for the GPU.
+        coverage: how many modules have code for the GPU, and how many have none.
         not_judged: routes that were not checked (``load``, ``link``), since the target names no
             driver or no linker.
         findings: the findings, the worst first.
@@ -352,8 +352,8 @@ class Result(Tabular, frozen=True, gc=False):
         distribution: the package that contains the artifact: ``cupy-cuda12x 14.2.0``; empty if
             unknown or not requested.
         variants: the verdict on each variant, oldest first; empty if there are no variants.
-        known_as: for a separate file, its path in the project, which doesn't depend on the current
-            folder. Empty if not requested.
+        known_as: for a file outside a package, the path of the file in the project; this path
+            doesn't depend on the current folder. Empty if not requested.
     """
 
     row_columns: ClassVar[str] = (

@@ -20,7 +20,7 @@ DOCUMENTS = (
 
 _MODULES = {"error": "base"}  # else the document's own name
 _TITLES = {
-    "error": "An error that stands alone",
+    "error": "Errors of a run that has no other answer",
     "weigh": "ltocompat inspect --weigh --format json",
 }
 

@@ -23,7 +23,7 @@ class ArchFilter(Struct, frozen=True):
     Attributes:
         number: 10 * major + minor of the compute capability, such as 90 for ``sm_90a``.
         suffix: the exact suffix, ``a`` for ``sm_90a``. The filter ``90`` does not match ``sm_90a``.
-        form: real, virtual or LTO; None for any form.
+        form: real, virtual or LTO; if None, any form matches.
     """
 
     number: int
@@ -57,10 +57,10 @@ class ImageFilter(Struct, frozen=True, repr_omit_defaults=True):
     For every attribute, an image must match at least one of the given values.
 
     Attributes:
-        kinds: kinds of images; empty for any.
-        archs: architectures; empty for any.
+        kinds: kinds of images; if empty, any kind matches.
+        archs: architectures; if empty, any architecture matches.
         made_by: releases (``12.4``), exact versions (``13.3.73``), names of tools or roles
-            (``nvlink``, ``linker``) or ``unknown``; empty for any.
+            (``nvlink``, ``linker``) or ``unknown``; if empty, any image matches.
     """
 
     kinds: frozenset[ImageKind] = frozenset()

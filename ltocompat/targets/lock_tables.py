@@ -180,7 +180,7 @@ def _as(value: object, kind: type[T], wanted: str) -> T:
         return kind()
     # The file may lead anywhere: what stands in it is not quoted.
     raise UsageError(
-        f"a value has the type {type(value).__name__}, not {wanted}; make the lock again"
+        f"a value has the type {type(value).__name__}, not {wanted}; create the lock again"
     )
 
 

@@ -89,9 +89,7 @@ def _walk(
 
 def _beside(path: str, name: str, place: str) -> str:
     if "://" in name:
-        raise UsageError(
-            f"{place}: this line includes a URL; download the file, and write its path"
-        )
+        raise UsageError(f"{place}: this line includes a URL; download the file, write its path")
     return os.path.join(os.path.dirname(path), name)
 
 

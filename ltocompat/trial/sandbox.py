@@ -158,7 +158,7 @@ def enter(limits: TrialLimits, files: Files, calls: Calls, *, landlock_since: in
         since = {1: "5.13", 9: "7.1"}[landlock_since]
         raise TrialImpossible(
             f"{' and '.join(missing)} can't confine a trial here; use Linux {since} or later with "
-            "Landlock and seccomp. If you trust the code, leave out --require-sandbox"
+            "Landlock and seccomp, or, for trusted code, leave out --require-sandbox"
         )
     return held
 

@@ -75,7 +75,7 @@ def _decoded(
     except errors as error:
         if "Memory usage" in str(error):
             budget.check_window(budget.limits.window_bytes + 1)
-        raise Malformed(f"the {what} data does not decompress: {error}") from error
+        raise Malformed(f"the {what} data can't be decompressed: {error}") from error
 
 
 def _deflate(source: Input, budget: Budget, magic: bytes | None) -> Iterator[bytes]:
@@ -166,7 +166,7 @@ def _zstd_frame(source: Input, size: int, budget: Budget) -> Iterator[bytes]:
     except zstandard.ZstdError as error:
         if "too much memory" in str(error):
             budget.check_window(budget.limits.window_bytes + 1)
-        raise Malformed(f"the Zstandard data does not decompress: {error}") from error
+        raise Malformed(f"the Zstandard data can't be decompressed: {error}") from error
 
 
 _DECODERS: dict[Packing, Callable[[Input, Budget], Iterator[bytes]]] = {

@@ -168,7 +168,7 @@ def entries(view: ByteView, end: _End) -> Iterator[ZipEntry]:
         yield ZipEntry(name, flags, method, crc, packed, unpacked, header + end.shift, mode)
         position += _CENTRAL.size + name_size + extra_size + comment_size
     if position > stop:
-        raise Malformed(f"the directory runs past its {end.size} bytes")
+        raise Malformed(f"the directory is longer than its {end.size} bytes")
 
 
 def _wide_sizes(extra: bytes, *sizes: int) -> list[int]:

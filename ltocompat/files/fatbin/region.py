@@ -193,7 +193,7 @@ def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> Fa
         raise Malformed(f"it ends at {end:#x}, after the end of the file")
     if fields.compressed_size > fields.payload_size:
         raise Malformed(
-            f"{fields.compressed_size} compressed bytes in a payload of {fields.payload_size}"
+            f"{fields.compressed_size} compressed bytes exceed a payload of {fields.payload_size}"
         )
     if header_size > len(data) and fields.kind != KIND_CONCATENATED:
         data = view.read(offset, min(header_size, _LONGEST_HEADER))

@@ -236,7 +236,7 @@ def _section_table(
     """The section headers as they are stored, and the bytes of their names."""
     offset, entry_size, count = header.section_table
     if count and entry_size != _SECTION.size:
-        raise Malformed(f"a cubin with section headers of {entry_size} bytes instead of 64")
+        raise Malformed(f"section headers of a cubin have {entry_size} bytes, not 64")
     budget.check("sections", count, "a cubin with {size} sections is over the limit")
     rows = list(_SECTION.iter_unpack(view.read(offset, count * _SECTION.size)))
     return rows, _strings(view, rows, header.names_index, budget)

@@ -76,10 +76,10 @@ def parse(head: bytes) -> LtoIr:
     keyless = body == key and container < _FIRST_WITH_KEY
     known = tag_list == _TAG_LIST < key and (keyless or body == key + _KEY_SIZE)
     if not known or body > HEAD_SIZE or len(head) <= key:
-        raise Malformed(f"an LTO-IR header with unknown fields: {head[:24].hex(' ')}")
+        raise Malformed(f"an LTO-IR header has unknown fields: {head[:24].hex(' ')}")
     arch = _arch(head[_TAG_LIST:key])
     if arch is None:
-        raise Malformed("an LTO-IR header whose tags name no architecture")
+        raise Malformed("the tags of an LTO-IR header name no architecture")
     versions = LtoIrVersions(*(f"{major}.{minor}" for major, minor in (container, ir, llvm, debug)))
     return LtoIr(versions, arch, compiled == 0, keyless)
 

@@ -59,7 +59,7 @@ class Summary(Record):
 
 
 class Explain(Document, tag="ltocompat/explain/v1"):
-    """Rules, best match first."""
+    """Rules, the best match first."""
 
     rules: tuple[Rule, ...]
     summary: Summary

@@ -13,8 +13,8 @@ class Entry(Record):
     """A written file, or a skipped place.
 
     Attributes:
-        written: True if the file was written; path, what and note then describe it. False if the
-            place was skipped; reason, size and limit then say why.
+        written: True if the file was written; "path", "what" and "note" then describe it. False if
+            the place was skipped; "reason", "size" and "limit" then say why.
     """
 
     written: bool
@@ -30,7 +30,7 @@ class Entry(Record):
 
 
 class Summary(Record):
-    """Counts and errors."""
+    """Numbers of written files and skipped places, and the errors."""
 
     written: Count
     skipped: Count

@@ -161,7 +161,7 @@ class Kinds(Record):
 
 
 class Summary(Record):
-    """Counts over all files.
+    """Numbers for all files together.
 
     Attributes:
         stored_size: Size in bytes of all images, as far as known.

@@ -117,7 +117,7 @@ class Cost(Record):
 
 
 class Summary(Record):
-    """Results by outcome."""
+    """The number of results for each outcome."""
 
     outcomes: dict[str, Positive]
     skipped: Count

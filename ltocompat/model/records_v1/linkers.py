@@ -46,7 +46,7 @@ class Copy(Record):
 
 
 class Summary(Record):
-    """Counts of linkers, and the number of bytes that had to be downloaded."""
+    """Numbers of linkers and skipped places, and the number of downloaded bytes."""
 
     linkers: Count
     skipped: Count

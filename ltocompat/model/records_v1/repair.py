@@ -32,7 +32,7 @@ class Wheel(Record):
 
 
 class Summary(Record):
-    """Counts and errors.
+    """Numbers of wheels and fixes, and the errors.
 
     Attributes:
         written: Number of new wheels.

@@ -15,7 +15,8 @@ class LinkerFloor(Record):
     """The minimum nvJitLink that links all inputs.
 
     Attributes:
-        possible: The oldest nvJitLink that may link all inputs; no older release can.
+        possible: The oldest nvJitLink that may be able to link all inputs; no older release can
+            link them.
         sure: The oldest nvJitLink that is certain to link all inputs. Null if the tables lack a
             compiler that made an input.
         ceiling: The first major version of nvJitLink with which the link is no longer documented to
@@ -148,7 +149,7 @@ class FloorSetter(Record):
 
 
 class Summary(Record):
-    """Counts and errors.
+    """Numbers of files, and the errors.
 
     Attributes:
         without_device_code: Number of files without device code.

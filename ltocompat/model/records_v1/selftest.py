@@ -43,7 +43,7 @@ class Step(Record):
 
 
 class Summary(Record):
-    """Counts of results, and the first step that did not pass.
+    """The number of steps for each result, and the first step that did not pass.
 
     Attributes:
         stopped_at: Name of the first step that did not pass; null if all passed.

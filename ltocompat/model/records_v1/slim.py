@@ -79,7 +79,7 @@ class Artifact(Record):
 
 
 class Summary(Record):
-    """Sums over all paths."""
+    """Sums for all paths together."""
 
     artifacts: Count
     saved: Count

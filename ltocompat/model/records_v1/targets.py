@@ -12,7 +12,7 @@ class Word(Record):
 
     Attributes:
         key: The key of the value.
-        value: 12.4, R550, hopper, sm_90
+        value: The value, such as 12.4, R550, hopper or sm_90.
         meaning: The GPU, driver or release that the value stands for.
     """
 
@@ -22,7 +22,7 @@ class Word(Record):
 
 
 class Summary(Record):
-    """Errors."""
+    """The errors of the run."""
 
     errors: tuple[Failure, ...]
 

@@ -67,9 +67,9 @@ class Coverage(Record):
         sass: Number of modules whose SASS runs on the GPU.
         ptx: Number of modules whose PTX the driver compiles for the GPU.
         link: Number of modules that are linked for the GPU.
-        kernels: How many of these best_kernels kernels have code for this GPU.
-        best_kernels: Number of kernels with code for the best-covered GPU. kernels and best_kernels
-            are 0 if this GPU lacks none of them.
+        kernels: How many of the kernels that best_kernels counts have code for this GPU.
+        best_kernels: Number of kernels with code for the best-covered GPU. Both numbers are 0 if
+            this GPU lacks none of these kernels.
     """
 
     modules: Count

@@ -77,7 +77,7 @@ class Layer(Record):
 
 @published(weight.Weight)
 class Artifact(Record):
-    """Size of the device code of one path.
+    """The size of the device code at one path.
 
     Attributes:
         size: Size in bytes of the file, or of all files of a folder.
@@ -100,7 +100,7 @@ class Artifact(Record):
 
 
 class Summary(Record):
-    """Sums over all paths."""
+    """Sums for all paths together."""
 
     artifacts: Count
     stored_size: Count

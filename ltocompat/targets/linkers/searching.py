@@ -148,7 +148,7 @@ def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLI
 
     Args:
         machine: its machine.
-        path: the file itself, after all links are followed.
+        path: the file itself, after all symbolic links are followed.
         via: how it was found.
         tool: the expected kind of linker.
 
