@@ -15,9 +15,9 @@ def slim(*, options: SlimOptions, form: Format = ()) -> int:
 
     For example: ltocompat slim dist/x.whl --keep-gpu h100+l4 -o smaller/
 
-    slim never removes code that a kept GPU uses; it also keeps PTX for future GPUs. slim reads the
-    new file again, and compares every image (by SHA-256) and every verdict with the original. The
-    file gets its final name only after these comparisons.
+    slim never removes code that a kept GPU uses. Without --no-ptx, it also keeps PTX for future
+    GPUs. slim reads the new file again, and compares every image (by SHA-256) and every verdict
+    with the original. The file gets its final name only after these comparisons.
     """
     from ltocompat.commands import slim as command
     from ltocompat.report.verbs.slim import REPORT

@@ -151,7 +151,7 @@ class Slimmed(Struct, frozen=True, kw_only=True):
 
     @property
     def saved(self) -> int:
-        """Bytes of device code that were removed."""
+        """The number of bytes of device code that were removed."""
         return self.code.sizes.total()
 
     @property

@@ -95,7 +95,7 @@ class Measured(Struct):
         kernels: by their names in the cubins; empty unless requested.
         kernels_left_out: number of kernels that are not listed, because of too many names or
             unreadable cubins.
-        skipped: places that could not be read.
+        skipped: number of places that could not be read.
         size: bytes of the files that were read.
         files: number of files that were read.
         layers: the layers of a container image, the uppermost first.
@@ -207,7 +207,7 @@ class Weight(Struct, frozen=True):
         kernels_left_out: number of kernels that are not listed, because of too many names or
             unreadable cubins.
         unsized: number of images of unknown length, which are not counted in bytes.
-        skipped: places that could not be read.
+        skipped: number of places that could not be read.
         layers: the layers of a container image, the lowest first.
     """
 

@@ -55,7 +55,7 @@ class Summary(Record):
 
 
 class Linkers(Document, tag="ltocompat/linkers/v1"):
-    """The linkers on this machine; after install or remove, only those that the command changed."""
+    """The linkers on this machine; after install or remove, only the linkers that were named."""
 
     linkers: tuple[Copy, ...]
     skipped: tuple[Skipped, ...]

@@ -15,7 +15,7 @@ class Arch(Record):
     """The images of one kind for one architecture.
 
     Attributes:
-        stored_size: Bytes in the files, without headers and padding.
+        stored_size: Size of the images in bytes, without headers and padding.
     """
 
     stored_size: Annotated[Count, From("stored")]
@@ -26,8 +26,8 @@ class Library(Record):
     """The device code of one library, or of all objects of an archive.
 
     Attributes:
-        stored_size: Bytes in the file, headers and padding included.
-        saved: Bytes that could be saved.
+        stored_size: Size of the images in bytes, including headers and padding.
+        saved: Number of bytes that could be saved.
         host_debug_size: Size in bytes of the debug sections of host code.
     """
 
@@ -84,11 +84,11 @@ class Artifact(Record):
         stored_size: Size in bytes of all device code: the sum of archs and overhead_size.
         overhead_size: Size in bytes of fatbin headers and padding.
         saved: Sum of all savings.
-        slim_saved: Bytes that ``slim --keep-gpu`` would remove for the same GPUs. Null if no
-            --keep-gpu was given, or if slim does not write this kind of file.
+        slim_saved: Number of bytes that ``slim --keep-gpu`` would remove for the same GPUs. Null if
+            no --keep-gpu was given, or if slim does not write this kind of file.
         kernels: The kernels; empty unless requested.
         unsized_images: Number of images of unknown length, which are not counted in bytes.
-        skipped: Places that could not be read.
+        skipped: Number of places that could not be read.
         layers: The layers of a container image, the lowest first.
     """
 
