@@ -159,9 +159,13 @@ def described_targets(targets: Sequence[Target], names: dict[str, str]) -> Itera
         yield Items("targets", (*lines, *((("all: ", ", ".join(shared)),) if shared else ())))
 
 
+_MOST_NODES = 3  # of one target, by name
+
+
 def _target(target: Target, label: str, shared: Sequence[str] = ()) -> tuple[str, ...]:
     letter = (label, " ") if label else ()
-    nodes = (f"{count(len(target.nodes), 'node')}, ",) if target.nodes else ()
+    named = f"{count(len(target.nodes), 'node')} ({truncate_list(target.nodes, _MOST_NODES)}), "
+    nodes = (named,) if target.nodes else ()
     facts = [fact for fact in target_facts(target) if fact not in shared]
     shown = () if sources_are_plain(target) else (": ", _SAME_SOURCE.sub("", ", ".join(facts)))
     return (*letter, *nodes, Code(target.name), *shown)
