@@ -59,7 +59,7 @@ variable to 1.
 _OTHERS = (
     (
         "LTOCOMPAT_FACTS",
-        "the path of a file from `ltocompat facts --format json`, to replace the built-in tables",
+        "the path of a file with newer tables; `ltocompat facts --format json` writes such a file",
     ),
     ("LTOCOMPAT_TRACEBACK", "1 prints the traceback of an internal error to standard error"),
 )
