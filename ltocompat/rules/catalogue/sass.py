@@ -216,7 +216,7 @@ def linked_sass_newer_than_driver(image: ImageSignature, subject: Subject) -> It
     yield Requirement(
         driver_of_cuda(cuda) if cuda and known else unknown_version(Component.DRIVER),
         f"relocatable SASS of CUDA {cuda}" if cuda else "relocatable SASS",
-        remedy=f"device-link for {image_helpers.real(subject.gpu)}, too, or update the driver to "
-        "the CUDA release of the SASS",
+        remedy=f"device-link for {image_helpers.real(subject.gpu)}, too, or update to a "
+        "driver that supports the CUDA release of the SASS",
         evidence=makers.evidence(image),
     )
