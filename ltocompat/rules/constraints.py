@@ -383,7 +383,7 @@ class LinkerOfMajor(_OnLinker, frozen=True):
     def __str__(self) -> str:
         majors = sorted(filter(None, {*(each.major for each in self.releases), self.shipped}))
         none = ", which doesn't exist" if majors[-1] < FIRST_NVJITLINK.major else ""
-        return f"of major {' or '.join(map(str, majors))}{none}"
+        return f"of major version {' or '.join(map(str, majors))}{none}"
 
     def judge(self, value: Release) -> Verdict:
         """Return ``undocumented`` for a newer major, ``fail`` for LTO-IR of NVVM before 12.0.
@@ -463,7 +463,9 @@ def linker_named(majors: tuple[int, ...], *, certain: bool) -> Versions:
     others = Verdict.FAIL if certain else Verdict.UNKNOWN
     each = (((major, Verdict.OK), (major + 1, others)) for major in majors)
     spans = tuple((Release(major, 0), verdict) for pair in each for major, verdict in pair)
-    return Versions(Component.LINKER, f"of major {' or '.join(map(str, majors))}", others, spans)
+    return Versions(
+        Component.LINKER, f"of major version {' or '.join(map(str, majors))}", others, spans
+    )
 
 
 def nvrtc_of_minor(release: Release) -> Versions:

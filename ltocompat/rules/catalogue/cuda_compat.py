@@ -52,8 +52,8 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         beneath = "any driver of the host" if kernel is None else "the driver, even after an update"
         yield Problem(
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
-            f"{' and '.join(folder.listed_by)} put{'s' if len(folder.listed_by) == 1 else ''} "
-            f"the libcuda{driver} of cuda-compat in front of {beneath}: if the driver is as new as "
+            f"because of {' and '.join(folder.listed_by)}, the loader finds the libcuda{driver} of "
+            f"cuda-compat before {beneath}: if the driver is as new as "
             "cuda-compat or newer, every program fails with error 803",
             evidence=copy.path,
         )

@@ -51,12 +51,12 @@ def device_link_missing(host: HostBinary) -> Iterator[Requirement]:
         (
             [name for name in wraps if _DEVICE_RUNTIME not in name],
             "the result of a device link needs the objects of that link",
-            "give the host linker every object of the device link",
+            "pass every object of the device link to the host linker",
         ),
         (
             [name for name in wraps if _DEVICE_RUNTIME in name],
             "the result of a device link needs -lcudadevrt",
-            "link with -lcudadevrt, at the device link and at the host link",
+            "pass -lcudadevrt to the device link and to the host link",
         ),
     ):
         if found:
@@ -199,7 +199,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
         consequence = "the device link used only a part of its objects' LTO-IR, or no LTO-IR"
     else:
         return
-    remedy = "give -dlto to every compilation and to the device link"
+    remedy = "pass -dlto to every compilation and to the device link"
     yield Requirement(Informational(), found, consequence, remedy=remedy)
 
 
@@ -225,8 +225,8 @@ def nvlink_without_libnvvm(environment: Environment) -> Iterator[Problem]:
             Verdict.OK,
             f"the toolkit in {toolkit.root} has nvlink, but no libnvvm in {_LIBNVVM}: with this "
             "toolkit, device links with -dlto fail (elfLink linker library load error)",
-            remedy=f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or give nvlink "
-            "-nvvmpath=FOLDER, where FOLDER/lib64 has libnvvm",
+            remedy=f"install libnvvm in {os.path.join(toolkit.root, _LIBNVVM)}, or pass "
+            "-nvvmpath=FOLDER to nvlink, where FOLDER/lib64 has libnvvm",
             evidence=os.path.join(toolkit.root, _LIBNVVM),
         )
 

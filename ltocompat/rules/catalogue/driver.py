@@ -48,8 +48,8 @@ def driver_below_major_floor(image: ImageSignature, _: Subject) -> Iterator[Requ
         driver_of_writer(cuda),
         f"SASS of CUDA {cuda.major}",
         consequence,
-        remedy="update the driver. If the GPU allows cuda-compat, put it in front of the "
-        f"driver. Or build with CUDA {cuda.major - 1}",
+        remedy="update the driver. If the GPU supports cuda-compat, let the loader find it "
+        f"before the driver. Or build with CUDA {cuda.major - 1}",
         evidence=makers.evidence(image),
     )
 

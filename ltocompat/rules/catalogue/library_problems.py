@@ -136,7 +136,7 @@ def _missing(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Prob
     elif shipped.package.kind is Kind.CONDA:  # any package that it depends on may depend on that
         text = "but no entry of depends installs it directly"
     elif variant:
-        text = "but the dependencies install another major"
+        text = "but the dependencies install another major version"
     else:
         verdict, text, cure = not_brought(shipped, library.hosts, library.file)
         text, remedy = text.format("it"), remedy + cure
@@ -291,7 +291,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
             yield Problem(
                 Verdict.UNDOCUMENTED,
                 f"the metadata allow {lead.package} {majors[0]}.x, which has the file of another "
-                f"major, but {library.why}",
+                f"major version, but {library.why}",
                 _advice(library, shipped),
                 lead.line,
                 subject=str(lead.package),

@@ -39,7 +39,7 @@ from ltocompat.rules.selection import SelectionFailure, same_arch
 if TYPE_CHECKING:
     from ltocompat.model.environment import Environment
 
-_ACROSS_MAJORS = "Or ship PTX or relocatable SASS with the LTO-IR; both link across majors"
+_ACROSS_MAJORS = "Or ship PTX or relocatable SASS with the LTO-IR; newer linkers accept both"
 
 
 @per_image("LTO-01", Route.LINK, ImageKind.LTOIR)
@@ -111,21 +111,21 @@ def ltoir_of_another_major(image: ImageSignature, subject: Subject) -> Iterator[
         return
     ancient = releases[-1] < FIRST_NVJITLINK
     consequence = (
-        "no nvJitLink or nvlink of CUDA 12 or later links it; it is unknown whether the "
-        "driver's own linker links it (cuLinkAddData, deprecated; LTO-09)"
+        "no nvJitLink or nvlink of CUDA 12 or later can link it; it is unknown whether the "
+        "driver's own linker can (cuLinkAddData, deprecated; LTO-09)"
         if ancient
-        else "it linked in every measured case, but NVIDIA promises this only within a major"
+        else "it linked in every measured case, but NVIDIA doesn't promise it"
     )
     yield Requirement(
         LinkerOfMajor(releases, subject.signature.shipped_major, trial_decides=not ancient),
         makers.describe(image),
         consequence,
-        remedy=f"compile the LTO-IR once for each major of nvJitLink. {_ACROSS_MAJORS}",
+        remedy=f"compile the LTO-IR once for each major version of nvJitLink. {_ACROSS_MAJORS}",
         evidence=makers.evidence(image),
-        doubt="only a driver's cuLinkAddData (deprecated) links it; drivers of CUDA 12 "
+        doubt="only a driver's cuLinkAddData (deprecated) can link it; drivers of CUDA 12 "
         "and later were not measured (LTO-09)"
         if ancient
-        else "the tables don't have this major; its linkers may refuse LTO-IR of older majors",
+        else "the tables don't have this major version; its linkers may refuse older LTO-IR",
     )
 
 
@@ -135,7 +135,7 @@ def ltoir_above_target(image: ImageSignature, gpu: Gpu, route: Route) -> str | N
     arch = image.arch
     if route is not Route.LINK or arch is None or arch.number <= gpu.arch.number:
         return None
-    return f"links for sm_{arch.number} and newer, not for {image_helpers.real(gpu)}"
+    return f"can be linked for sm_{arch.number} and newer, but not for {image_helpers.real(gpu)}"
 
 
 @per_image("LTO-03", Route.LINK, ImageKind.LTOIR)
@@ -160,8 +160,8 @@ def suffix_ltoir_for_other_target(image: ImageSignature, subject: Subject) -> It
     code = replace(arch, suffix="f") if hidden else arch
     if _suffix_matches(code, subject.gpu.arch, subject.linker):
         return
-    only = "it links only if no instruction needs the suffix; a trial link decides"
-    but = f"its header never shows the suffix f. Code for {arch} links. For {code}, {only}"
+    only = "the link succeeds only if no instruction needs the suffix; a trial link decides"
+    but = f"its header never shows the suffix f. Code for {arch} can be linked. For {code}, {only}"
     yield Requirement(
         FixedVerdict(Verdict.UNKNOWN, trial_decides=True, promised=hidden),
         f"LTO-IR {arch}{f' (or {code})' if hidden else ''} for {subject.gpu.arch}",
@@ -281,8 +281,9 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{names} will link with the driver, which refuses LTO-IR: {has} is found",
-            remedy=f"if you link LTO-IR, install nvJitLink {least} or newer of the driver's major",
-            evidence=linker.path if linker else "the search of cuda-pathfinder",
+            remedy=f"if you link LTO-IR, install nvJitLink {least} or newer of the driver's "
+            "CUDA major version",
+            evidence=linker.path if linker else "the files that cuda-pathfinder finds",
             level=Level.NOTE,
         )
     elif linker is not None and driver is not None and driver.major < linker.release.major:
@@ -309,14 +310,14 @@ def linked_code_on_older_driver(subject: Subject) -> Iterator[Requirement]:
     consequence = (
         f"the tables name no minimum driver for CUDA {major}"
         if floor is None
-        else f"this linker makes code of CUDA {major}, and NVIDIA documents that older drivers "
+        else f"this linker generates code of CUDA {major}, and NVIDIA documents that older drivers "
         "don't support it (not measured)"
     )
     yield Requirement(
         driver_of_major(major),
         f"code linked by {name} {major}.x",
         consequence,
-        remedy=f"link with {name} of the driver's major, or update the driver",
+        remedy=f"link with {name} of the driver's major version, or update the driver",
     )
 
 
@@ -358,7 +359,7 @@ def _consequence_of_options(link: Link, option: str, *, fatal: bool) -> str:
     if not link.offline:
         return "nvJitLink accepts this silently"
     if not fatal:
-        return "nvlink compiles all LTO-IR with the value that you give to nvlink, and reports it"
+        return "nvlink compiles all LTO-IR with the value that you pass to nvlink, and reports it"
     name = _SAME_FOR_NVLINK[option]
     refusal = f"nvlink fatal : Cicc option values for '{name}' do not match"
     return refusal if link.certain else f"if you link them together: {refusal}"
@@ -403,7 +404,7 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{count(number, 'registered module')} hold{'s' * (number == 1)} LTO-IR in addition to "
-            "the code that the driver loads: the LTO-IR was for a link, and now only takes space",
+            "the code that the driver loads: the LTO-IR was for a link and only takes up space now",
             headline=f"LTO-IR is left in {count(number, 'finished module')}",
             **artifact_code.counted(groups),
             subject="LTO-IR",
@@ -426,7 +427,7 @@ def ltoir_of_a_release_to_come(image: ImageSignature, _: Subject) -> Iterator[Re
         yield Requirement(
             LinkerOfKnownMaker(newest, trial_decides=True, promised=True, warns=True),
             "scrambled LTO-IR",
-            f"it links {limit}; a newer compiler may write the same container",
+            f"it can be linked {limit}; a newer compiler may write the same container",
             evidence=makers.evidence(image),
-            short=f"it links {limit}",
+            short=f"it can be linked {limit}",
         )

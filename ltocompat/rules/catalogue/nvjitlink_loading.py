@@ -95,7 +95,7 @@ def nvjitlink_hidden_on_machine(environment: Environment) -> Iterator[Problem]:
         if len({pick.version for pick in found.values()}) < 2:
             continue
         text = ", ".join(
-            f"{pick.way} takes {pick.version} ({pick.found_by})" for pick in found.values()
+            f"{pick.way} finds {pick.version} ({pick.found_by})" for pick in found.values()
         )
         yield Problem(
             Verdict.UNKNOWN,
@@ -162,7 +162,7 @@ def nvjitlink_of_another_major(host: HostBinary) -> Iterator[Requirement]:
             linker_named(tuple(majors), certain=certain),
             f"{' or '.join(files)}{'' if certain else ' (opened by name)'}",
             text,
-            remedy=f"install an nvJitLink of major {' or '.join(map(str, majors))}, too",
+            remedy=f"install an nvJitLink of major version {' or '.join(map(str, majors))}, too",
             evidence="DT_NEEDED" if certain else "a file name in its data",
             doubt=f"code that opens it gets: {text}",
         )
@@ -251,8 +251,8 @@ def nvjitlink_majors_mixed(environment: Environment) -> Iterator[Problem]:
     text = "" if not mixed else f": {mixed[0]}"
     yield Problem(
         Verdict.UNKNOWN if mixed else Verdict.OK,
-        f"two majors can be loaded ({there}); code that tries one file name after another may mix "
-        f"them{text}",
+        f"two major versions can be loaded ({there}); code that tries one file name "
+        f"after another may mix them{text}",
     )
 
 
@@ -270,10 +270,10 @@ def nvrtc_newer_than_nvjitlink(host: HostBinary) -> Iterator[Requirement]:
             FixedVerdict(Verdict.UNKNOWN) if newer else Informational(),
             f"NVRTC {nvrtc} beside nvJitLink {nvjitlink}",
             f"{linker_imports.short(host.place.innermost)} opens both, but LTO-IR that NVRTC "
-            f"{compilers[-1]} makes is too new for an nvJitLink of an older major",
+            f"{compilers[-1]} makes is too new for an nvJitLink of an older major version",
             remedy=f"open only NVRTC {linkers[-1]}"
             if newer
-            else "open NVRTC and nvJitLink of the same major",
+            else "open NVRTC and nvJitLink of the same major version",
             evidence="names of files, version of a static copy",
         )
 

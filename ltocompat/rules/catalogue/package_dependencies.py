@@ -226,7 +226,8 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
                 library_problems.of_extra(way.extra, verdict, shipped),
-                f"{need.why}, but no release of {way.package} that {at_hand} has major {majors}",
+                f"{need.why}, but no release of {way.package} that {at_hand} "
+                f"has major version {majors}",
                 way,
                 asked=_asked(need),
                 mend=need.mend(way.package, way.extra),
@@ -244,7 +245,7 @@ def dependency_on_nothing(shipped: Shipped) -> Iterator[Problem]:
             yield Problem(
                 Verdict.FAIL if name in always else Verdict.UNKNOWN,
                 f"{name} is an empty package, which pip can't install: {real} has the library",
-                f"write Requires-Dist: {real}, with the versions of your CUDA major",
+                f"write Requires-Dist: {real}, with the versions of your CUDA major version",
                 require.line,
                 subject=name,
             )

@@ -190,7 +190,7 @@ def ptx_compiler_disabled(environment: Environment) -> Iterator[Problem]:
     if value not in (None, "", "0"):
         yield Problem(
             Verdict.UNKNOWN,
-            f"{_NO_PTX}={value} keeps the driver from compiling PTX: only SASS for the GPU runs, "
+            f"{_NO_PTX}={value} stops the driver from compiling PTX: only SASS for the GPU runs, "
             "and PTX fails with error 223",
             remedy=f"unset {_NO_PTX}, unless you set it to prove that no PTX is needed",
             evidence=f"environment variable {_NO_PTX}",

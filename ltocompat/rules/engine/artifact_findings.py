@@ -332,7 +332,7 @@ def impossible_route(judged: list[GroupVerdict], route: Route) -> Finding:
         f"none of this code is {reason}",
         **artifact_code.counted([each.group for each in judged]),
         subject=WHOLE_ARTIFACT,
-        remedy=f"leave out --route {route}, or give --route {other}",
+        remedy=f"leave out --route {route}, or use --route {other}",
     )
 
 
