@@ -7,21 +7,21 @@ from typing import Any
 
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
-from ltocompat.model.image import ImageKind
-from ltocompat.model.signature import ModuleSignature
+from ltocompat.model.image import KERNEL_KINDS, ImageKind
+from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.rules import makers
 from ltocompat.rules.constraints import FIRST_NVJITLINK
 
 
 def with_kernels(summary: ArtifactSummary) -> list[ModuleGroup]:
     """Return the modules that may have kernels: no launch needs others."""
-    return [group for group in summary.groups if not _is_idle(group.signature)]
+    return [group for group in summary.groups if not without_kernels(group.signature.images)]
 
 
-def _is_idle(signature: ModuleSignature) -> bool:
-    """Return whether no image has kernels: after one without, the scan reads the others."""
-    lacks = any(image.has_kernels is False for image in signature.images)
-    return lacks and not signature.guarded
+def without_kernels(images: Iterable[ImageSignature]) -> bool:
+    """Return whether the kernels of all SASS and PTX were counted, and none found."""
+    counted = [image.has_kernels for image in images if image.kind in KERNEL_KINDS]
+    return bool(counted) and all(flag is False for flag in counted)
 
 
 def loaded_groups(summary: ArtifactSummary) -> list[ModuleGroup]:

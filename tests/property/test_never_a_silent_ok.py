@@ -249,7 +249,8 @@ def test_ptx_without_kernels_in_a_package_is_a_note_where_something_else_serves(
         (both,) = ltocompat.check(package, [target], route="load")
         (itself,) = ltocompat.check(f"{package}::f.ptx", [target], route="load")
     assert both.verdict is Verdict.OK
-    assert [finding.rule for finding in both.findings] == ["IMG-03"]
+    # PTX without kernels is no code for later GPUs, either.
+    assert [finding.rule for finding in both.findings] == ["IMG-03", "PTX-07"]
     assert "PTX 9.5" in both.findings[0].message
     assert itself.verdict is Verdict.FAIL
 

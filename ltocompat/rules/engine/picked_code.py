@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ltocompat.model.arch import Release
-from ltocompat.model.image import KERNEL_KINDS
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
+from ltocompat.rules.artifact_code import without_kernels
 from ltocompat.rules.catalogue import requirements_of
 from ltocompat.rules.link_selection import pick_for_linkers_alike, releases_that_pick
 from ltocompat.rules.linker_traits import LinkerTraits
@@ -49,14 +47,14 @@ def loaded_code(signature: ModuleSignature, gpu: Gpu) -> PickedCode:
     pick = pick_for_driver(signature, gpu.arch.number)
     damaged = pick.missed and is_damaged(signature)
     if pick.missed and not damaged and pick.missed is not SelectionFailure.LTO_ONLY:
-        empty = pick.missed is SelectionFailure.NOT_FOR_GPU and _without_kernels(signature.images)
+        empty = pick.missed is SelectionFailure.NOT_FOR_GPU and without_kernels(signature.images)
         return PickedCode(Selection.NONE, None, (), pick.missed, empty)
     seen = beside_picked(signature, pick.images)
     subject = Subject(seen, Route.LOAD, gpu, pick.images, pick.missed)
     if pick.missed:
         selection = Selection.DAMAGED if damaged else Selection.NONE
         return PickedCode(selection, subject, requirements_of(subject), pick.missed)
-    empty = _without_kernels(pick.images)
+    empty = without_kernels(pick.images)
     selection = Selection.WITHOUT_KERNELS if empty else Selection(pick.images[0].kind)
     return PickedCode(selection, subject, requirements_of(subject), None, empty)
 
@@ -88,9 +86,3 @@ def without_concatenated(signature: ModuleSignature) -> ModuleSignature | None:
 def is_damaged(signature: ModuleSignature) -> bool:
     """Return whether headers that decide the pick can't be trusted, so that nothing is excluded."""
     return any(image.problem is not None for image in signature.images)
-
-
-def _without_kernels(images: Iterable[ImageSignature]) -> bool:
-    """Return whether the kernels of all SASS and PTX were counted, and none found."""
-    counted = [image.has_kernels for image in images if image.kind in KERNEL_KINDS]
-    return bool(counted) and all(flag is False for flag in counted)
