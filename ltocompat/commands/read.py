@@ -233,10 +233,10 @@ def read(
 
     Args:
         sources: files, folders, places in files (``libx.a::m.o``), ``-`` (standard input), bytes,
-            or open binary files. An open file is listed under its ``name``. Bytes are listed as
-            ``input-0``, ``input-1``, by their position. If ``ltocompat[remote]`` is installed, a
-            source may also be an address that fsspec supports (``s3://bucket/x.whl``); each is
-            fetched once.
+            or open binary files. An open file is listed under its ``name``. Inputs that are bytes
+            are listed as ``input-0``, ``input-1``, by their position. If ``ltocompat[remote]`` is
+            installed, a source may also be an address that fsspec supports (``s3://bucket/x.whl``);
+            each is fetched once.
         limits: upper limits on sizes, counts and time for reading one file.
         jobs: number of processes that read at the same time; None: one per core.
         progress: called while files are read.
