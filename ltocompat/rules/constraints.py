@@ -463,9 +463,8 @@ def linker_named(majors: tuple[int, ...], *, certain: bool) -> Versions:
     others = Verdict.FAIL if certain else Verdict.UNKNOWN
     each = (((major, Verdict.OK), (major + 1, others)) for major in majors)
     spans = tuple((Release(major, 0), verdict) for pair in each for major, verdict in pair)
-    return Versions(
-        Component.LINKER, f"of major version {' or '.join(map(str, majors))}", others, spans
-    )
+    text = f"of major version {' or '.join(map(str, majors))}"
+    return Versions(Component.LINKER, text, others, spans)
 
 
 def nvrtc_of_minor(release: Release) -> Versions:

@@ -53,8 +53,7 @@ def compat_listed_always(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.UNKNOWN if kernel is None else Verdict.OK,
             f"because of {' and '.join(folder.listed_by)}, the loader finds the libcuda{driver} of "
-            f"cuda-compat before {beneath}: if the driver is as new as "
-            "cuda-compat or newer, every program fails with error 803",
+            f"cuda-compat before {beneath}: if the driver isn't older, CUDA fails with error 803",
             evidence=copy.path,
         )
 

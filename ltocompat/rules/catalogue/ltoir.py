@@ -281,8 +281,7 @@ def linker_of_clients(environment: Environment) -> Iterator[Problem]:
         yield Problem(
             Verdict.OK,
             f"{names} will link with the driver, which refuses LTO-IR: {has} is found",
-            remedy=f"if you link LTO-IR, install nvJitLink {least} or newer of the driver's "
-            "CUDA major version",
+            remedy=f"for LTO-IR, install nvJitLink {least} or newer of the driver's major version",
             evidence=linker.path if linker else "the files that cuda-pathfinder finds",
             level=Level.NOTE,
         )

@@ -226,8 +226,7 @@ def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Proble
             verdict = Verdict.FAIL if need.hard else Verdict.UNKNOWN
             yield need.problem(
                 library_problems.of_extra(way.extra, verdict, shipped),
-                f"{need.why}, but no release of {way.package} that {at_hand} "
-                f"has major version {majors}",
+                f"{need.why}, but no {way.package} that {at_hand} has major version {majors}",
                 way,
                 asked=_asked(need),
                 mend=need.mend(way.package, way.extra),
