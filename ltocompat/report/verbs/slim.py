@@ -42,7 +42,8 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
         same = "every file stays" if slimmed.in_place else "the output is a copy"
         none = f"nothing removed from {code}" if slimmed.code.stored else "no device code"
         device = f"{none}, so {same}"
-    zeros = f"; {binary_size(slimmed.code.zeros)} became zeros, which take no space in a package or on a disk"
+    zeros = f"; {binary_size(slimmed.code.zeros)} became zeros, "
+    zeros += "which take no space in a package or on a disk"
     files = f" in {count(slimmed.files, 'file')}" if slimmed.files else ""
     yield Entry((f"{device}{files}{zeros if slimmed.code.zeros else ''}",))
     if slimmed.removed:
