@@ -57,16 +57,16 @@ def test_every_artifact_passes_on_the_machine_that_all_need(names: tuple[str, ..
         assert service.driver == max(each.driver for each in alone if each.driver)
 
 
-def test_the_answer_for_several_files_ends_with_what_all_of_them_need(
+def test_the_answer_for_several_files_begins_with_what_all_of_them_need(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     paths = [str(FOLDER / NAMES[n]) for n in (1, 4, 6)]
     assert run(["require", *paths]) == 0
-    last = capsys.readouterr().out.split("\n\n")[-1].splitlines()
+    first = capsys.readouterr().out.split("\n\n")[0].splitlines()
     runs = "Runs with driver >= 575.51.03 on sm_80, 86, 89"
-    assert last[0] == "all 3 artifacts: 3 modules"
-    assert last[1] == f"{runs}; links need nvidia-nvjitlink-cu12>=12.9,<13"
-    assert "  NVIDIA_REQUIRE_CUDA=cuda>=12.9  (container: driver 575.51.03 or newer)" in last
+    assert first[0] == "all 3 artifacts: 3 modules"
+    assert first[1] == f"{runs}; links need nvidia-nvjitlink-cu12>=12.9,<13"
+    assert "  NVIDIA_REQUIRE_CUDA=cuda>=12.9  (container: driver 575.51.03 or newer)" in first
     assert run(["require", paths[0]]) == 0
     assert "all " not in capsys.readouterr().out
 
