@@ -91,8 +91,7 @@ def _repaired(path: str, options: RepairOptions) -> Iterator[Repaired | Note]:
     """Yield a repaired wheel; what is missing for writing it is said before it is read."""
     folder = None if options.dry_run else options.output
     name = os.path.join(folder or "", os.path.basename(path))
-    wanted = not options.only or {*options.only} & {"PKG-07", "PKG-14"}
-    if wanted and patchelf() is None:
+    if not options.only and patchelf() is None:
         yield Note(NO_PATCHELF)
     with nullcontext() if folder is None else folder_of(name, free=False):
         yield from _written(path, folder, options)

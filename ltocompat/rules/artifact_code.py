@@ -15,7 +15,8 @@ from ltocompat.rules.constraints import FIRST_NVJITLINK
 
 def with_kernels(summary: ArtifactSummary) -> list[ModuleGroup]:
     """Return the modules that may have kernels: no launch needs others."""
-    return [group for group in summary.groups if not without_kernels(group.signature.images)]
+    signatures = ((group, group.signature) for group in summary.groups)
+    return [group for group, each in signatures if each.guarded or not without_kernels(each.images)]
 
 
 def without_kernels(images: Iterable[ImageSignature]) -> bool:

@@ -69,7 +69,7 @@ def of_platform(path: str, platform: str, *, or_file: bool = False) -> str:
     fits = [name for name, own in has.items() if f"{own}/".startswith(f"{platform}/")]
     if len(fits) != 1:
         which = ", ".join(has.values()) or "no image"
-        raise UsageError(f"{path} has no single image for --platform {platform!r}, but {which}")
+        raise UsageError(f"{path} has no single image for --platform {platform!r}; it has {which}")
     return f"{path}:{fits[0]}" if len(images) > 1 else path
 
 
