@@ -33,8 +33,8 @@ def link(*, options: LinkOptions, typed: Typed, form: FindingFormat = ()) -> int
 
     If the inputs have LTO-IR for the target, each linker links them with link-time optimisation
     (lto). If the inputs have PTX or SASS, each linker also makes a plain link, without this
-    optimisation. The column "2nd time" is for the same link, repeated. No GPU and no driver are
-    needed. Exit code 1: a link did not succeed.
+    optimisation. Each link runs twice; the column "2nd time" shows the second run. No GPU and
+    no driver are needed. Exit code 1: a link did not succeed.
     """
     where = ImageChoice(kind=typed.kind).filter()
     from ltocompat.commands import link as command

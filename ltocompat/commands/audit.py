@@ -103,8 +103,8 @@ def audit(
 
     Yields:
         For each file, its requirements come first, as ``require`` gives them. Its verdicts follow,
-        sorted by target, GPU and route; if there are no targets, there are no verdicts. Its
-        problems that depend on no target come last, if there are any.
+        sorted by target, GPU and route; if there are no targets, there are no verdicts. Problems
+        of the file that are the same for every target come last.
 
     Raises:
         UnreadableInput: a path can't be opened.

@@ -62,9 +62,9 @@ from ltocompat.scan.weigh import Weigher
 class Reading:
     """A file that was read; it answers questions without reading the file again.
 
-    A reading contains no bytes of the file, and can be pickled. Each method gives the answer of the
-    command with the same name, but the findings name no kernels. To find these names, the file
-    would have to be read again.
+    A ``Reading`` keeps no bytes of the file, and can be pickled. Each method gives the answer of
+    the command with the same name, but the findings name no kernels. To find these names, the
+    file would have to be read again.
 
     Attributes:
         path: the path of the file, as the caller gave it or as it was found in a folder.

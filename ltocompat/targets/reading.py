@@ -126,7 +126,7 @@ def _of_file(path: str, shown: str, where: str) -> tuple[Target, ...]:
         if path.endswith((*_YAML, ".lock")) or is_requirements(path):
             raise
         reason = str(_not_a_target(shown, where))
-        raise UsageError(f"{reason}; a target file may be {READ}") from error
+        raise UsageError(f"{reason}; give a target file of a known kind: {READ}") from error
 
 
 def _of_lock(shown: str, origin: ValueOrigin) -> Target:

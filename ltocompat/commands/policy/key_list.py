@@ -43,8 +43,8 @@ class TargetTable(_Table, frozen=True, kw_only=True):
 
     Attributes:
         driver: The driver: a release, a branch or a range.
-        container: Instead of the key driver: all hosts that start an image whose
-            NVIDIA_REQUIRE_CUDA has this value.
+        container: A value of NVIDIA_REQUIRE_CUDA. The target stands for all hosts that start an
+            image with this value. Use this key instead of the key driver.
         nvjitlink: The nvJitLink that links on the target.
         gpu: The GPUs: names, or architectures such as sm_90.
         nvrtc: The NVRTC that compiles on the target.
@@ -99,7 +99,7 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
         rule: The ID of the rule.
         reason: For readers of the policy: why the finding is harmless.
         path: A pattern for the artifact, or for a file in it. Write a name, a path, or a location.
-            A location has no versions: "libx-cu12::pkg/libaxpy.so".
+            Leave out versions in a location: "libx-cu12::pkg/libaxpy.so".
         verdict: The worst verdict that the table accepts; a worse verdict still makes the audit
             fail.
         target: A pattern that the target's name has to match.
@@ -112,10 +112,10 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
             for findings about an artifact as a whole.
         asks: The newest versions that the code may require. If the code requires a newer version,
             the finding makes the audit fail.
-        kernel: A pattern for kernel names. It can match the mangled name, or the name in the source
-            without its template arguments (gemm::run for _ZN4gemm3runIfEEvPT_). A finding is
-            ignored only if every kernel of its modules matches. LTO-IR and Tile IR show no names,
-            so findings about them are never ignored.
+        kernel: A pattern for kernel names. It can match the mangled name, such as
+            _ZN4gemm3runIfEEvPT_, or the source name without template arguments, such as
+            gemm::run. A finding is ignored only if every kernel of its modules matches. LTO-IR and
+            Tile IR show no names, so findings about them are never ignored.
     """
 
     rule: Annotated[str, _key('"PTX-06"')]

@@ -103,7 +103,7 @@ def _request(
     tool: Tool, text: str, wheels: list[LinkerWheel], *, allow_unknown: bool
 ) -> VersionRequest:
     if not is_version(text):
-        raise UsageError(f"{text!r} is not a version; write it like 12.4 or 12.4.127, or write all")
+        raise UsageError(f"{text!r} is not a version; write 12.4, 12.4.127 or the word all")
     known = [wheel.version for wheel in wheels if matches(text, wheel.version)]
     if known:
         newest = max(known, key=version_numbers)
