@@ -385,7 +385,7 @@ def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
     [
         ("12.4.130", r"12\.4\.130 is not in our tables, which have 12\.4\.99, 12\.4\.127"),
         ("12.7", r"which have 12\.0, .*--allow-unknown"),
-        ("12", "write it like 12.4"),
+        ("12", "write 12.4"),
         ("12.4 ; rm", "is not a version"),
         ("-r", "is not a version"),
         ("latest", "is not a version"),
