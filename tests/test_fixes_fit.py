@@ -241,7 +241,7 @@ Falling back to cpu.
         ),
         (
             Machine(550, python="3.8"),
-            "The next step needs Python 3.9 or newer, and the text has 3.8",
+            "The next step needs Python 3.9 or newer, but the text names Python 3.8",
             "uv",
         ),
     ],
@@ -317,7 +317,7 @@ def test_a_toolkit_without_code_for_the_gpu_is_said_with_the_release_that_has_it
         for text in WITHOUT_CODE:
             first = explain(f"{text}\nCUDA Toolkit {toolkit}\nGPU: {gpu}\n")[0]
             told = (
-                f"names CUDA {toolkit}, which has no code for the GPU: the GPU needs CUDA {needed}."
+                f"names CUDA {toolkit}, which doesn't support the GPU: the GPU needs CUDA {needed}."
             )
             assert (told in (first.cause or "")) == (needed != own)
             assert needed == own or f"with CUDA {needed}" in (first.fix or "")
