@@ -594,19 +594,34 @@ def test_a_long_comment_stands_in_front_of_a_text(compression: str, length: int)
 
 
 @pytest.mark.parametrize("length", [100, 4096, 5000, (1 << 20) - 100, 1 << 20])
-@pytest.mark.parametrize("begin", [b"//", b"\n\n  /*"])
+@pytest.mark.parametrize("begin", [b"//", b"\n\n  /*", b"// .version 1.0\n//", b"\n"])
 def test_a_long_comment_stands_in_front_of_a_file(
     tmp_path: Path, begin: bytes, length: int
 ) -> None:
     end = b"*/\n" if b"*" in begin else b"\n"
-    (path := tmp_path / "k.ptx").write_bytes(begin.ljust(length - len(end), b"x") + end + USUAL)
-    isas = [
+    fill = b"x" if b"/" in begin else b" "
+    (path := tmp_path / "k.ptx").write_bytes(begin.ljust(length - len(end), fill) + end + USUAL)
+    assert isas_of(path) == (["8.4"] if length < 1 << 20 else [])
+
+
+@pytest.mark.parametrize("before", [b"/*%s*/", b"// .version 1.0 %s\n", b"%s\n"])
+def test_the_first_page_of_a_file_may_end_inside_of_the_directive(
+    tmp_path: Path, before: bytes
+) -> None:
+    for length in range(4096 - 16, 4096 + 4):
+        (path := tmp_path / f"{length}.ptx").write_bytes(
+            before % (b" " * (length - len(before) + 2)) + USUAL
+        )
+        assert isas_of(path) == ["8.4"], length
+
+
+def isas_of(path: Path) -> list[str | None]:
+    return [
         image.needs.ptx_isa
         for record in ltocompat.inspect(path, on_error=lambda _: None)
         if isinstance(record, ltocompat.Module)
         for image in record.images
     ]
-    assert isas == (["8.4"] if length < 1 << 20 else [])
 
 
 # Folding into summaries

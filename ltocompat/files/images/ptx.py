@@ -29,6 +29,8 @@ SPEED = 16 * MIB
 # Nothing is read twice: packages hold thousands of source files, which begin with comments, too.
 _BLANK = rb"(?>[ \t\r\n\f]|//[^\n\0]*\n|/\*[^\0]*?\*/)*+"
 _SNIFF = re.compile(_BLANK + rb"\.version\s+\d{1,9}\.\d{1,9}\s")
+# Nothing but blanks and comments up to its end, where a comment or the directive may be cut.
+_UNDECIDED = re.compile(_BLANK + rb"(?:/(?:/[^\n\0]*+|\*[^\0]*+)?|\.\w*+\s*+[\d.]*+)?\Z")
 _ANY_VERSION = re.compile(rb"^[^\S\n]*+\.version\s+\d", re.MULTILINE)
 # Hexadecimal, binary, octal and decimal, as ptxas 13.0 and nvJitLink 12.0 to 13.5 read them.
 _NUMBER = rb"0[xX][\da-fA-F]{1,9}|0[bB][01]{1,40}|0[0-7]{0,12}|[1-9]\d{0,8}"
@@ -84,10 +86,9 @@ class Ptx(Struct, frozen=True):
 
 
 def head_of(view: ByteView) -> bytes:
-    """Return the first bytes of a file: more of them if it begins with a long comment."""
+    """Return the first bytes of a file: more of them if they are all comments and blanks."""
     head = view.peek(0, HEAD_SIZE)
-    comment = head.lstrip().startswith((b"//", b"/*")) and b".version" not in head
-    return view.peek(0, COMMENT_LIMIT) if comment else head
+    return view.peek(0, COMMENT_LIMIT) if _UNDECIDED.match(head) else head
 
 
 def sniff(head: bytes) -> bool:
