@@ -219,6 +219,36 @@ def test_drv_01_no_code_outlives_the_runtime_of_its_file(
         assert ("load" in result.not_judged) is bool(asks and version is None)
 
 
+@given(
+    runtimes=st.lists(st.tuples(st.sampled_from(["needed", "static"]), st.integers(10, 13))),
+    version=st.sampled_from([*_LEAST.values(), "470.82.01", "570.26"]),
+)
+@settings(deadline=None)
+def test_drv_01_asks_for_all_runtimes_of_one_file(
+    runtimes: list[tuple[str, int]], version: str
+) -> None:
+    """A file may call each runtime that it has or loads, whatever the order."""
+    host = HostBinary(
+        place=Location("libx.so"),
+        format="ELF",
+        machine="x86-64",
+        type="shared library",
+        libraries=tuple(
+            CudaLibrary("libcudart", how, f"libcudart.so.{major}.0", None, "name")
+            if how == "needed"
+            else CudaLibrary("libcudart", how, None, str(major) if major > 11 else None, "mark")
+            for how, major in runtimes
+        ),
+    )
+    code = ModuleSignature((image(ImageKind.SASS, "sm_52", has_kernels=False),), registered=True)
+    groups = [ModuleGroup(code, {}, 1, Location("libx.so"))]
+    judge = ArtifactJudge(ArtifactSummary("libx.so", groups, hosts=[host]), Engine())
+    part = VersionSet(version, (driver(version),), Quantifier.ALL, "given")
+    (result,) = judge.results(Target(name="t", gpus=(gpu("sm_52"),), driver=part))
+    least = max((10 if how == "static" and n < 12 else n for how, n in runtimes), default=10)
+    assert (result.verdict is FAIL) is (driver(version) < driver(_LEAST[least]))
+
+
 @pytest.mark.parametrize(
     ("version", "worth_a_note"),
     [("580.159.04", True), ("610.43.02", True), ("615.10.01", False), ("575.51.03", False)],

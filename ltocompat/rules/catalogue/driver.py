@@ -59,18 +59,20 @@ def driver_below_runtime(host: HostBinary) -> Iterator[Requirement]:
     """The CUDA runtime inside a file, or loaded with it, refuses older drivers at each call.
 
     The engine asks it only if older drivers may load some code, or if there are no kernels. A copy
-    without a known major is older than CUDA 12.
+    without a known major is older than CUDA 12. A file that has several runtimes uses each of them.
     """
     from ltocompat.rules.linker_imports import files_of, majors, majors_of  # late
 
     copies = [each for each in host.libraries if (each.name, each.how) == ("libcudart", "static")]
-    needed = majors_of(files_of(host, "libcudart", "needed"))
-    known = (majors(host, "libcudart") if copies else needed)[:1]
-    for major in known or ((_BEFORE_12,) if copies else ()):
+    found = dict.fromkeys(majors_of(files_of(host, "libcudart", "needed")), "DT_NEEDED")
+    for copy in copies:
+        found |= dict.fromkeys(majors(host, "libcudart") or (_BEFORE_12,), copy.evidence)
+    for major in sorted(found)[-1:]:
+        older = major == _BEFORE_12 and found[major] != "DT_NEEDED"
         yield Requirement(
             driver_of_major(major),
-            f"the CUDA runtime {major}" if known else "a CUDA runtime older than 12",
-            evidence=copies[0].evidence if copies else "DT_NEEDED",
+            "a CUDA runtime older than 12" if older else f"the CUDA runtime {major}",
+            evidence=found[major],
             runtime=major,
         )
 
