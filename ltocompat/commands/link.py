@@ -216,9 +216,7 @@ def _reason(
     if empty is not None:
         return known.sentence if known is not None else empty
     if not answer.failed and answer.outcome is not LinkOutcome.UNRESOLVED:
-        # Since 12.6 two definitions in PTX are linked, and no more than printed.
-        doubled = known is not None and known.cause == "duplicate symbol"
-        return known.sentence if known is not None and doubled else None
+        return known.sentence if known is not None and known.only_printed else None
     if known is not None:
         refused = [input_ for input_ in inputs if input_.trial.name == answer.input_name] or inputs
         images = [

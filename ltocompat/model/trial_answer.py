@@ -21,8 +21,9 @@ class TrialOutcome(Struct, frozen=True):
         who: the tool that answered: ``nvJitLink 13.3.33``, ``CUDA 13.0 driver``.
         outcome: ``accepted`` (only added), ``linked``, ``loaded``, ``refused``, ``lost`` (it
             succeeded, but without a kernel of the inputs), ``crashed`` or ``timed out``.
-        cause: short name of the reason for a refusal, from the log; None if unknown.
-        reason: the reason for a failure, in one sentence.
+        cause: short name of the reason for a refusal, from the log; None if unknown. Of a link that
+            succeeded: of the error in its log.
+        reason: the reason for a failure, or that error, in one sentence.
         loading: for a driver, how it loads kernels: ``lazily`` or ``eagerly``; None for a linker.
         cpu_seconds: for a time-out, the CPU seconds that were used, if it was the full share of one
             request.

@@ -224,8 +224,11 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
         return TrialOutcome(who, LEFT_OUT)
     # nvlink may have left out all that has kernels: without any, a whole link proves nothing.
     proves_nothing = outcome is LinkOutcome.COMPILED and offline and whole
+    reason = explain(answer.log, linker.tool.label)
     if outcome in (LinkOutcome.COMPILED, LinkOutcome.LINKED) and not proves_nothing:
-        return TrialOutcome(who, "linked")
+        printed = reason if whole and reason is not None and reason.only_printed else None
+        cause, text = (printed.cause, printed.sentence) if printed else (None, "")
+        return TrialOutcome(who, "linked", cause, text)
     # A fragment alone misses its neighbours.
     open_fragment = outcome is LinkOutcome.UNRESOLVED and not whole
     if outcome is LinkOutcome.ACCEPTED or proves_nothing or open_fragment:
@@ -235,10 +238,9 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
         return TrialOutcome(who, str(outcome), None, why, cpu_seconds=answer.cpu_seconds)
     if outcome is LinkOutcome.LOST:
         return TrialOutcome(who, "lost", "lost kernels", lost_kernels(answer))
-    reason = explain(answer.log, linker.tool.label)
     first = first_line(answer.log) or "it gave no reason"
-    text = reason.sentence if reason else f"{answer.code_name or answer.code}: {first}"
-    return TrialOutcome(who, "refused", reason.cause if reason else None, text)
+    said = reason.sentence if reason else f"{answer.code_name or answer.code}: {first}"
+    return TrialOutcome(who, "refused", reason.cause if reason else None, said)
 
 
 def lost_kernels(answer: Answer) -> str:

@@ -35,7 +35,7 @@ def unresolved(log: str) -> tuple[str, ...]:
 
 
 class Reason(Struct, frozen=True):
-    """The reason why a link failed, from its log.
+    """The reason why a link failed, or should not have succeeded, from its log.
 
     Attributes:
         cause: a short name for tables and tests, such as ``ltoir too new``.
@@ -44,6 +44,11 @@ class Reason(Struct, frozen=True):
 
     cause: str
     sentence: str
+
+    @property
+    def only_printed(self) -> bool:
+        """Return whether links succeed with it: since 12.6 with two definitions, one in PTX."""
+        return self.cause == "duplicate symbol"
 
 
 class _Text(Struct, frozen=True):

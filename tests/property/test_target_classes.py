@@ -23,6 +23,9 @@ from ltocompat.model.verdict import Verdict
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import results
 from ltocompat.rules.engine.target_classes import TargetClasses
+from ltocompat.targets.linkers import Linker
+from ltocompat.trial.cached_linker import outcome_of
+from ltocompat.trial.values import Answer, LinkOutcome, Step
 
 GPUS = tuple(find_gpu(f"sm_{number}") for number in (*(s.number for s in sms()), newest_sm() + 10))
 DRIVERS = (None, *production_drivers())
@@ -155,3 +158,22 @@ def test_targets_of_one_class_get_the_same_verdict_far_apart(
     summary: ArtifactSummary, drawn: list[Parts]
 ) -> None:
     a_class_has_one_verdict(summary, drawn)
+
+
+@pytest.mark.parametrize("images", [(LTOIR, PTX), (LTOIR, LTOIR), (LTOIR,)])
+@pytest.mark.parametrize("doubled", [True, False])
+def test_a_link_whose_log_names_a_second_definition_is_no_more_than_undocumented(
+    images: tuple[ImageSignature, ...], *, doubled: bool
+) -> None:
+    """No byte of LTO-IR shows names, so that only the log of the linker does."""
+    log = "error   : Multiple definition of 'k' in 'ltoPtx', first defined in 'k.ptx'" * doubled
+    answer = Answer(outcome=LinkOutcome.LINKED, step=Step.COMPLETE, log=log, release=LINKERS[-1])
+    linker = Linker(LINKERS[-1], "13.5.37", "libnvJitLink.so.13", "", "", machine="x86-64")
+    gpu = find_gpu("sm_80")
+    trials = {link_key(LINKERS[-1], gpu.arch): outcome_of(linker, answer, whole=True)}
+    summary = tried(file_of(*images, single_link=True), trials)
+    nvjitlink = VersionSet("13.5", (LINKERS[-1],), Quantifier.ALL, "given")
+    found = results(summary, Target(name="a target", nvjitlink=nvjitlink, gpus=(gpu,)))
+    rules = [finding.rule for result in found for finding in result.findings]
+    assert ("BLD-09" in rules) is doubled
+    assert not doubled or all(result.verdict >= Verdict.UNDOCUMENTED for result in found)

@@ -15,7 +15,12 @@ from ltocompat.model.signature import ImageSignature
 from ltocompat.model.target import Gpu
 from ltocompat.model.trial_answer import TrialOutcome, link_key
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict, worst
-from ltocompat.rules.builtin_rules import ABSENT_FROM_DEVICE_LINK, TRIAL_DISAGREES, TRIAL_REFUSED
+from ltocompat.rules.builtin_rules import (
+    ABSENT_FROM_DEVICE_LINK,
+    DEFINED_TWICE,
+    TRIAL_DISAGREES,
+    TRIAL_REFUSED,
+)
 from ltocompat.rules.catalogue import found_about
 from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.findings import finding_by_engine
@@ -46,7 +51,9 @@ def findings_of_link(
     left_out = [each for each in judged if _is_left_out(each)]
     link = _link(summary, judged, linked, gpu, linker, offline=offline)
     rulings = case.rulings(found_about("Link", link), linker, offline=offline)
-    found = _settled(case.findings(rulings), tried)
+    found = [*_settled(case.findings(rulings), tried)]
+    if tried is not None and tried.proves and not any(f.rule == DEFINED_TWICE for f in found):
+        found += _only_printed(tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
     plain = [each for each in linked if each.module_verdict.picked[0].kind is not ImageKind.LTOIR]
     # The first module without LTO-IR, where others have some.
@@ -86,6 +93,18 @@ def _unpromised(finding: Finding) -> Finding:
     if finding.verdict is not Verdict.UNKNOWN or finding.nondeterministic:
         return finding
     return replace(finding, verdict=Verdict.UNDOCUMENTED, level=LEVELS[Verdict.UNDOCUMENTED])
+
+
+def _only_printed(tried: TrialOutcome) -> Iterator[Finding]:
+    """A second definition, which the rules can't see in LTO-IR, and a linker only prints."""
+    if tried.cause is not None:
+        yield finding_by_engine(
+            DEFINED_TWICE,
+            Verdict.UNDOCUMENTED,
+            f"{tried.subject} links all inputs, but its log has an error: {tried.reason}",
+            evidence="a trial link of all inputs",
+            subject=tried.cause,
+        )
 
 
 def _refusal(tried: TrialOutcome, by_rules: Verdict) -> Iterator[Finding]:
