@@ -99,9 +99,9 @@ def test_an_entry_fits_into_its_region() -> None:
     }
     assert value["header"] + value["payload"] == len(data) - 16
     for field, fits, reason in (
-        ("payload", value["payload"], "but its region ends before that"),
+        ("payload", value["payload"], "behind the end of its region"),
         ("compressed", value["payload"], "compressed bytes exceed a payload of"),
-        ("header", value["header"], "but its region ends before that"),
+        ("header", value["header"], "behind the end of its region"),
         ("options", value["header"] - 8, "outside of its header"),
     ):
         found = [any(reason in each for each in told(changed(field, fits + off))) for off in (0, 1)]

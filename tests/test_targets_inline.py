@@ -186,7 +186,7 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
         ("nvjitlink>=12.4,<12.4", "the tables have no nvJitLink >=12.4,<12.4; they have 12.0,"),
         ("driver>700", "they have the branches 450, 455"),
         ("driver>=550,<x", "'<x' in '>=550,<x' is not a comparison"),
-        ("stock=12.7", "CUDA 12.7, which is between 12.6 and 12.8, for linux; add a driver"),
+        ("stock=12.7", "between 12.6 and 12.8, has no known driver for linux; add a driver"),
         ("stock=12", "'12' is not a release of a CUDA toolkit"),
         ("name=edge", "is not a key of a deploy target"),
         ("driver=550,python=2.7", "'2.7' is not a version of Python"),

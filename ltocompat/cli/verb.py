@@ -258,7 +258,10 @@ def verb(handler: Callable[..., int]) -> Verb:
     levels = click.Choice(["debug", "info", "warning"])
     made += (
         at_once(
-            "--log-level", "Log each file and trial to standard error.", _log_from, type=levels
+            "--log-level",
+            "Write a log of each file and trial to standard error.",
+            _log_from,
+            type=levels,
         ),
         at_once("--help-all", "Show every option and exit.", _print_all, is_flag=True),
     )

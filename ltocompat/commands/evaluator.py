@@ -22,7 +22,8 @@ class Evaluator:
             accepts. Default: this machine, as it is now.
         route: the route to check for modules with two routes: ``load`` or ``link``. None checks
             both.
-        floors: also compare the metadata of packages with the minimum versions that the code needs.
+        floors: also check whether the metadata of packages allow versions that are too old for the
+            code.
         limits: upper limits on sizes, counts and time for reading one source.
 
     Raises:

@@ -107,7 +107,7 @@ def run(options: LinkOptions) -> Iterator[Linked | Disagreement | Skipped | Note
     if options.each and output is not None:
         raise UsageError("-o writes the result of one link; leave out --each or -o")
     if options.each and options.add_only and any(tool is Tool.NVLINK for tool, _ in wanted):
-        raise UsageError("nvlink can only link; leave out --add-only, or name an nvJitLink")
+        raise UsageError("nvlink can't do --add-only; leave out this option, or name an nvJitLink")
     if target is None and not options.each:
         raise UsageError("a link needs its target; add --arch, e.g. --arch sm_90")
     if output is not None:

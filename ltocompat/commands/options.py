@@ -280,8 +280,8 @@ class CheckOptions(VerdictOptions, frozen=True):
             routes).
         together: Treat all linkable inputs as the inputs of a single link.
         python: Check the environment of this interpreter.
-        floors: also compare the metadata of packages with the minimum versions that their code
-            needs.
+        floors: also check whether the metadata of packages allow versions that are too old for
+            their code.
     """
 
     paths: Annotated[tuple[Source, ...], Argument(metavar="[PATH...]")] = ()

@@ -30,7 +30,7 @@ class CompatNote(Struct, frozen=True):
     Its section is ``.note.cuda.fwd_compatibility``.
 
     Attributes:
-        format: version of the note.
+        format: the version of the note's format.
         cuda: the CUDA release in the note; None if the note has none.
         drivers: branches of kernel drivers; empty if the note lists none.
         devices: the device type codes of NVIDIA; NVIDIA does not publish their meaning.
@@ -227,7 +227,7 @@ class Jetson(Struct, frozen=True):
 
     Attributes:
         release: release of Linux for Tegra: ``36.4.3``; None if unknown.
-        model: the board: ``NVIDIA Jetson AGX Orin Developer Kit``.
+        model: the name of the board, such as ``NVIDIA Jetson AGX Orin Developer Kit``.
     """
 
     release: str | None

@@ -34,7 +34,7 @@ class Mend(Struct, frozen=True):
 
 
 class Mended(Struct, frozen=True):
-    """A problem that a known change fixes.
+    """A problem, and the known change that fixes it.
 
     Attributes:
         rule: ID of its rule.

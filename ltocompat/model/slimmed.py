@@ -16,9 +16,9 @@ from ltocompat.model.verdict import Route, Verdict
 class RemovalReason(enum.StrEnum):
     """A reason why code was removed; each byte is counted under one reason only.
 
-    An image is for another CPU if only GPUs that don't work with the library's CPU use it. An image
-    is unused if no known GPU uses it. An image is a second copy if an earlier image in the module
-    is for the same GPUs.
+    An image is for another CPU if all GPUs that use it need a CPU of another architecture than the
+    library's. An image is unused if no known GPU uses it. An image is a second copy if an earlier
+    image in the module is for the same GPUs.
     """
 
     OTHER_GPU = "other-gpu"

@@ -19,8 +19,9 @@ from ltocompat.model.signature import ModuleSignature
 class Waste(enum.StrEnum):
     """A reason why bytes could be saved; each byte is counted under the first reason that applies.
 
-    A copy has the same bytes as an earlier image. An image is for another CPU if only GPUs that
-    don't work with the library's CPU use it. An image is unused if no known GPU uses it.
+    A copy has the same bytes as an earlier image. An image is for another CPU if all GPUs that
+    use it need a CPU of another architecture than the library's. An image is unused if no known
+    GPU uses it.
     """
 
     COPY_IN_ANOTHER_LIBRARY = "copy-in-another-library"

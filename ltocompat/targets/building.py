@@ -153,7 +153,7 @@ def stock_driver(release: Release, system: System) -> VersionSet[DriverVersion]:
         gap = around.below and around.above and not around.known
         between = f", which is between {around.below} and {around.above}," if gap else ""
         raise UsageError(
-            f"the tables have no driver of CUDA {release}{between} for {system}; add a driver, as "
+            f"CUDA {release}{between} has no known driver for {system}; add a driver, as "
             f"in cuda={release},driver={newest}"
         )
     return read_driver(str(driver), f"stock {release}")

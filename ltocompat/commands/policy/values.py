@@ -38,7 +38,7 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
 
     @property
     def narrowness(self) -> tuple[tuple[bool, int], ...]:
-        """A sort key of path, subject, kernels and target, greater for a narrower exception."""
+        """A sort key from path, subject, kernels and target; a narrower exception sorts last."""
         of_gpus = (self.gpus is not None, -len(self.gpus or ()))
         patterns = (self.path, self.about, self.kernel, self.target)
         return (*map(_literal, patterns), of_gpus, (self.route is not None, 0))

@@ -188,7 +188,7 @@ def _read_entry(view: ByteView, offset: int, region_end: int, data: bytes) -> Fa
     if header_size < _ENTRY.size:
         raise Malformed(f"a header size of {header_size} is below {_ENTRY.size}")
     if end > region_end:
-        raise Malformed(f"it ends at {end:#x}, but its region ends before that, at {region_end:#x}")
+        raise Malformed(f"it ends at {end:#x}, behind the end of its region at {region_end:#x}")
     if end > view.size:
         raise Malformed(f"it ends at {end:#x}, after the end of the file")
     if fields.compressed_size > fields.payload_size:
