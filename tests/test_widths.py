@@ -100,7 +100,7 @@ def stands_out(line: str) -> bool:
 
 def written(words: list[str], out: str) -> str:
     """An answer without the file that it shows: lines of a policy are as they stand in it."""
-    return out.partition("\n\n")[0] if words[0] == "init" else out
+    return out.partition("\n\n")[0] + "\n" if words[0] == "init" else out
 
 
 Case = tuple[list[str], int | None]
