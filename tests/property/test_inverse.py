@@ -313,8 +313,8 @@ def test_a_library_without_kernels_has_the_driver_of_its_runtime(
     for law in LAWS:
         law(summary, start)
     known = {copy.version or "10" for copy in libraries if copy.how == "static"}
-    known = known or {copy.file[13:15] for copy in libraries if copy.how == "needed" and copy.file}
-    least = {"10": "450.51.05", "12": "525.60.13", "13": "580.65.06"}.get(min(known, default=""))
+    known |= {copy.file[13:15] for copy in libraries if copy.how == "needed" and copy.file}
+    least = {"10": "450.51.05", "12": "525.60.13", "13": "580.65.06"}.get(max(known, default=""))
     answer = required(summary)
     assert {str(service.driver) for service in answer.services} == {str(least)}
     assert any(line.where == "container" for line in answer.lines) is bool(least)
