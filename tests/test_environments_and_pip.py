@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from libraries_made import build, needs_gcc
@@ -24,6 +25,8 @@ from tiers import sampled
 from ltocompat.commands.check import run as check
 from ltocompat.commands.options import CheckOptions
 from ltocompat.model.verdict import Finding, Result, Verdict
+from ltocompat.rules.catalogue import library_problems
+from ltocompat.rules.rule import Problem
 
 pytestmark = [pytest.mark.slow, needs_gcc]
 TARGET = "driver=580.65.06,gpu=h100"
@@ -203,3 +206,27 @@ def test_conflicts_through_extras_are_those_that_pip_refuses(tmp_path: Path, num
     asked = [f"{name}=={version}" for name, version in versions.items()]
     refused = subprocess.run([*pip, *asked], check=False, capture_output=True, text=True)
     assert bool(named) is bool(refused.returncode), (requires, named, refused.stderr)
+
+
+@pytest.mark.parametrize(
+    ("remedies", "whole"),
+    [
+        (["'a'", "'b'"], "run pip install 'a' 'b'"),
+        (
+            ["'a'", "'x-cu12' or pip install 'x-cu13', whichever is for your CUDA", "'b'"],
+            (
+                "run pip install 'x-cu12' or pip install 'x-cu13', whichever is for your CUDA, "
+                "pip install 'a' 'b'"
+            ),
+        ),
+    ],
+)
+def test_requirements_are_one_command_of_pip_but_for_alternatives(
+    remedies: list[str], whole: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library_problems, "nothing_brings", lambda _: "nothing brings")
+    end = ", or tell users to install a CUDA toolkit"
+    found = [Problem(Verdict.FAIL, "x", remedy=f"run pip install {each}{end}") for each in remedies]
+    shipped: Any = None
+    (problem,) = library_problems.of_one_cause(found, shipped)
+    assert problem.remedy == whole + end

@@ -82,12 +82,16 @@ def of_one_cause(found: Sequence[Problem], shipped: Shipped) -> Iterator[Problem
     asked = tuple(text for problem in none for text in problem.asked)
     lines = (problem.remedy.removesuffix(_OR_TOOLKIT).partition(" ") for problem in none)
     by_verb = grouped((verb, line) for verb, _, line in dict.fromkeys(lines))
-    remedy = " and ".join(f"{verb} {', '.join(lines)}" for verb, lines in by_verb.items())
+    # Requirements without an alternative come last, and are one command of pip.
+    ordered = {
+        verb: sorted(some, key=lambda one: " or " not in one) for verb, some in by_verb.items()
+    }
+    remedy = " and ".join(f"{verb} {', '.join(some)}" for verb, some in ordered.items())
     yield replace(
         none[0],
         message=f"its libraries need {truncate_list(asked, _SHOWN)} of CUDA, but "
         f"{nothing_brings(shipped)} any: they fail to load unless a CUDA toolkit is installed",
-        remedy=f"{remedy}{_OR_TOOLKIT}".replace(", pip install ", " "),  # one command
+        remedy=remedy.replace("', pip install '", "' '") + _OR_TOOLKIT,
         subject="libraries of CUDA",
         asked=asked,
         mend=Mend(tuple(line for each in none if each.mend for line in each.mend.requires)),
