@@ -172,6 +172,12 @@ class Failure(Record):
     message: str
 
 
+class RunSummary(Record, kw_only=True):
+    """The end of an answer: what it counts, and behind it the errors of the run."""
+
+    errors: tuple[Failure, ...]
+
+
 @published(image.Skipped)
 class Skipped(Record):
     """A place that was not read.

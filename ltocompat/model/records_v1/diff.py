@@ -10,8 +10,8 @@ from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
-    Failure,
     Record,
+    RunSummary,
     one_of,
     published,
     published_unchanged,
@@ -69,12 +69,11 @@ class Change(Record):
     forbidden: bool
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Number of changes."""
 
     changes: Count
     forbidden: Count
-    errors: tuple[Failure, ...]
 
 
 class Diff(Document, tag="ltocompat/diff/v1"):

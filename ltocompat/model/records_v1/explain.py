@@ -10,8 +10,8 @@ from ltocompat.model import explained
 from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Document,
-    Failure,
     Record,
+    RunSummary,
     published,
     published_unchanged,
 )
@@ -52,10 +52,8 @@ class Rule(Record):
     values: dict[str, str]
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """The errors of the run."""
-
-    errors: tuple[Failure, ...]
 
 
 class Explain(Document, tag="ltocompat/explain/v1"):

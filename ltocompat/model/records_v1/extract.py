@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import UNSET, UnsetType
 
-from ltocompat.model.records_v1.base import Count, Document, Failure, PlaceText, Record, one_of
+from ltocompat.model.records_v1.base import Count, Document, PlaceText, Record, RunSummary, one_of
 
 
 class Entry(Record):
@@ -29,12 +29,11 @@ class Entry(Record):
     limit: str | UnsetType | None = UNSET
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Numbers of written files and skipped places, and the errors."""
 
     written: Count
     skipped: Count
-    errors: tuple[Failure, ...]
 
 
 class Extract(Document, tag="ltocompat/extract/v1"):

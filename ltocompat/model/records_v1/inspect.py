@@ -12,10 +12,10 @@ from ltocompat.model.records_v1.base import (
     ArchText,
     Count,
     Document,
-    Failure,
     PlaceText,
     Record,
     ReleaseText,
+    RunSummary,
     Skipped,
     one_of,
     published,
@@ -160,7 +160,7 @@ class Kinds(Record):
     unknown: Count
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Numbers for all files together.
 
     Attributes:
@@ -175,7 +175,6 @@ class Summary(Record):
     skipped: Count
     kinds: Kinds
     stored_size: Count
-    errors: tuple[Failure, ...]
 
 
 class Inspect(Document, tag="ltocompat/inspect/v1"):

@@ -11,9 +11,9 @@ from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
-    Failure,
     Record,
     ReleaseText,
+    RunSummary,
     Skipped,
     one_of,
     published,
@@ -45,13 +45,12 @@ class Copy(Record):
     size: Count | None
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Numbers of linkers and skipped places, and the number of downloaded bytes."""
 
     linkers: Count
     skipped: Count
     download: Count
-    errors: tuple[Failure, ...]
 
 
 class Linkers(Document, tag="ltocompat/linkers/v1"):

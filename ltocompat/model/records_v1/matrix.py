@@ -9,9 +9,9 @@ from ltocompat.model.projection import From
 from ltocompat.model.records_v1.base import (
     Count,
     Document,
-    Failure,
     Positive,
     Record,
+    RunSummary,
     one_of,
     published,
 )
@@ -35,12 +35,11 @@ class Grid(Record):
     cells: tuple[tuple[Count, ...], ...]
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """The number of results for each verdict."""
 
     artifacts: Annotated[Count, From("artifacts", len)]
     verdicts: dict[str, Positive]
-    errors: tuple[Failure, ...]
 
 
 class Matrix(Document, tag="ltocompat/matrix/v1"):

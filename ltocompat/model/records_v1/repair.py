@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltocompat.model import mend
-from ltocompat.model.records_v1.base import Count, Document, Failure, Record, published
+from ltocompat.model.records_v1.base import Count, Document, Record, RunSummary, published
 
 
 @published(mend.Mended, "subject")
@@ -31,7 +31,7 @@ class Wheel(Record):
     """
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Numbers of wheels and fixes, and the errors.
 
     Attributes:
@@ -41,7 +41,6 @@ class Summary(Record):
 
     written: Count
     mended: Count
-    errors: tuple[Failure, ...]
 
 
 class Repair(Document, tag="ltocompat/repair/v1"):

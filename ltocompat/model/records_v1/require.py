@@ -6,7 +6,7 @@ from typing import Annotated
 
 from ltocompat.model import requirement
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Document, Failure, Record, one_of, published
+from ltocompat.model.records_v1.base import Count, Document, Record, RunSummary, one_of, published
 from ltocompat.model.records_v1.verdict import Coverage
 
 
@@ -148,7 +148,7 @@ class FloorSetter(Record):
     archs: tuple[int, ...]
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Numbers of files, and the errors.
 
     Attributes:
@@ -157,7 +157,6 @@ class Summary(Record):
 
     artifacts: Count
     without_device_code: Count
-    errors: tuple[Failure, ...]
 
 
 class Require(Document, tag="ltocompat/require/v1"):

@@ -7,14 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import (
-    Count,
-    Document,
-    Failure,
-    Record,
-    Seconds,
-    one_of,
-)
+from ltocompat.model.records_v1.base import Count, Document, Record, RunSummary, Seconds, one_of
 
 
 class Step(Record):
@@ -42,7 +35,7 @@ class Step(Record):
     seconds: Seconds | None
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """The number of steps for each result, and the first step that did not pass.
 
     Attributes:
@@ -53,7 +46,6 @@ class Summary(Record):
     failed: Count
     missing: Count
     stopped_at: str | None
-    errors: tuple[Failure, ...]
 
 
 class Selftest(Document, tag="ltocompat/selftest/v1"):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from ltocompat.model import slimmed
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Document, Failure, Record, published
+from ltocompat.model.records_v1.base import Count, Document, Record, RunSummary, published
 
 
 @published(slimmed.Removal)
@@ -78,12 +78,11 @@ class Artifact(Record):
     more_zstd: Annotated[Count, From("code.more_zstd")]
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Sums for all paths together."""
 
     artifacts: Count
     saved: Count
-    errors: tuple[Failure, ...]
 
 
 class Slim(Document, tag="ltocompat/slim/v1"):

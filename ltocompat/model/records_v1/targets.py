@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ltocompat.model.records_v1.base import Document, Failure, Record, one_of
+from ltocompat.model.records_v1.base import Document, Record, RunSummary, one_of
 
 
 class Word(Record):
@@ -21,10 +21,8 @@ class Word(Record):
     meaning: str
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """The errors of the run."""
-
-    errors: tuple[Failure, ...]
 
 
 class Targets(Document, tag="ltocompat/targets/v1"):

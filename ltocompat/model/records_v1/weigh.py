@@ -7,7 +7,7 @@ from typing import Annotated
 from ltocompat.model import weight
 from ltocompat.model.image import ImageLayer
 from ltocompat.model.projection import From
-from ltocompat.model.records_v1.base import Count, Document, Failure, Record, published
+from ltocompat.model.records_v1.base import Count, Document, Record, RunSummary, published
 
 
 @published(weight.ArchWeight)
@@ -99,13 +99,12 @@ class Artifact(Record):
     unsized_images: Annotated[Count, From("unsized")]
 
 
-class Summary(Record):
+class Summary(RunSummary):
     """Sums for all paths together."""
 
     artifacts: Count
     stored_size: Count
     saved: Count
-    errors: tuple[Failure, ...]
 
 
 class Weigh(Document, tag="ltocompat/weigh/v1"):

@@ -168,7 +168,7 @@ def _document(records: Iterable[Diff | Failure], _: Options) -> Iterator[str]:
         for change in diff.changes:
             value = project(v1.Change, change, forbidden=change.breaking in diff.forbidden)
             yield from rows.row(value, old=old, new=new)
-        summary = v1.Summary(len(diff.changes), len(diff.broken), rows.errors)
+        summary = v1.Summary(len(diff.changes), len(diff.broken), errors=rows.errors)
         whole = v1.Diff(old, new, (), diff.unknown, diff.forbidden, summary)
         yield from rows.end(whole, empty=True, old=old, new=new)
         return

@@ -76,7 +76,7 @@ def _document(
             linker = record.linker if isinstance(record, InstallChange) else record
             action, size = (change.action, change.size) if change else (None, None)
             yield from rows.row(project(v1.Copy, linker, action=action, size=size))
-    summary = v1.Summary(written, len(skipped), download, rows.errors)
+    summary = v1.Summary(written, len(skipped), download, errors=rows.errors)
     yield from rows.end(v1.Linkers((), tuple(skipped), summary))
 
 

@@ -421,7 +421,7 @@ def _document(records: Records, _: Options) -> Iterator[str]:
         else:
             artifacts += 1
             yield from rows.row(project(v1.Artifact, record))
-    summary = v1.Summary(artifacts, empty, rows.errors)
+    summary = v1.Summary(artifacts, empty, errors=rows.errors)
     yield from rows.end(v1.Require((), summary, tuple(setters)), empty=bool(empty))
 
 

@@ -77,7 +77,7 @@ def _document(records: Iterable[SelfTestStep | Failure], _: Options) -> Iterator
             stopped_at = step.name
         yield from rows.row(project(v1.Step, step))
     passed, failed, missing = counts["passed"], counts["failed"], counts["missing"]
-    summary = v1.Summary(passed, failed, missing, stopped_at, rows.errors)
+    summary = v1.Summary(passed, failed, missing, stopped_at, errors=rows.errors)
     yield from rows.end(v1.Selftest((), summary))
 
 
