@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ltocompat.commands.advice import advising_trials
 from ltocompat.commands.check import Targets, resolve_targets
 from ltocompat.commands.matrix import linker_targets, matrices
-from ltocompat.commands.options import OnError, answers, as_tuple
+from ltocompat.commands.options import OnError, answers, as_tuple, with_failures
 from ltocompat.commands.package_problems import Packages, on_any_target, result_of
 from ltocompat.commands.read_artifacts import (
     ArtifactReader,
@@ -29,7 +29,7 @@ from ltocompat.commands.weigh import weight_of
 from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.distribution import Distribution
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Progress, reporter
 from ltocompat.model.image import Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -255,13 +255,8 @@ def read(
     reader = _Reader(ScanSettings(limits=limits, progress=reporter(progress), jobs=jobs))
     if not source_names(sources):
         raise UsageError("no source is named; name a file, a folder or a package")
-    for source, name in zip(sources, source_names(sources), strict=True):
-        try:
-            yield from reader.of_source(source, name)
-        except LtocompatError as error:
-            if on_error is None:
-                raise
-            on_error(error)
+    named = zip(sources, source_names(sources), strict=True)
+    yield from answers(with_failures(itertools.starmap(reader.of_source, named)), on_error)
 
 
 def read_known_file(file: BinaryIO, sha256: str, *, limits: Limits = DEFAULT_LIMITS) -> Reading:
