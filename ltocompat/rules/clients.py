@@ -18,6 +18,8 @@ from ltocompat.rules.prose import Row, rows
 _NEAR = 4000  # characters
 # The first release with images, and with packages for apt and conda, that are still there.
 _PACKAGED = Release(11, 3)
+# The values that name the CUDA of what is to be installed, the first that a text has.
+_CUDA = ("driver_major", "made_major", "file_cuda")
 
 
 class Speaker(Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,7 +114,8 @@ def said(
     foreign = any("clients" in row.alien for row in (system, *around))
     is_own = not foreign or not any(places(alien, " ".join(nearest.says.values())))
     layers = (system.says, nearest.says if is_own else {}, built, *(row.says for row in around))
-    majors = [values.get("driver_major") or values.get("made_major"), values.get("gpu_sm_last", "")]
+    cuda = next((values[name] for name in _CUDA if name in values), "")
+    majors = [cuda, values.get("gpu_sm_last", "")]
     major = min((value.split(".")[0] for value in majors if value), key=int, default="")
 
     def sentence(name: str, known: Mapping[str, str]) -> str:
