@@ -129,6 +129,22 @@ def test_each_image_of_several_platforms_is_an_artifact(tmp_path: Path) -> None:
         list(inspect(f"{path}:linux/s390x"))
 
 
+@pytest.mark.parametrize("name", ["nginx:latest", "ghcr.io/owner/app:1.2", f"a@sha256:{'0' * 64}"])
+def test_an_image_in_a_registry_is_to_be_saved_first(name: str) -> None:
+    with pytest.raises(UnreadableInput) as caught:
+        list(inspect(name))
+    for way in (
+        f"docker save -o image.tar {name} ",
+        f"podman save -o image.tar {name};",
+        f"skopeo copy docker://{name} docker-archive:image.tar)",
+    ):
+        assert way in str(caught.value)
+    for path in ("image.tar", "dist/a.whl", "x.a::m.o"):
+        with pytest.raises(UnreadableInput) as caught:
+            list(inspect(path))
+        assert "docker save" not in str(caught.value)
+
+
 def test_platform_chooses_an_image(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = of_platforms(tmp_path)
     for verb in ("inspect", "check", "require", "audit", "inspect --weigh"):

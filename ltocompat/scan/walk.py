@@ -371,8 +371,10 @@ def _opened(path: str, limits: Limits) -> Iterator[ByteView]:
                 return
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
+        from ltocompat.files.archives.image_path import how_to_save
+
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UnreadableInput(f"{path!r} can't be opened: {reason}") from error
+        raise UnreadableInput(f"{path!r} can't be opened: {reason}{how_to_save(path)}") from error
     try:
         mode = os.fstat(fd).st_mode
         if stat.S_ISFIFO(mode):

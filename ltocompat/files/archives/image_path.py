@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 from ltocompat.files.archives.compressed import plain_image
 from ltocompat.files.archives.container_image import (
@@ -18,6 +19,20 @@ from ltocompat.files.regular import OpenedFile, open_regular
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
 from ltocompat.model.location import Location
+
+# nginx:latest, ghcr.io/owner/app:1.2, app@sha256:...: a name, and a tag or a digest.
+_REFERENCE = re.compile(r"[a-z0-9][a-z0-9._/:-]{0,254}(?::\w[\w.-]{0,127}|@sha256:[0-9a-f]{64})")
+
+
+def how_to_save(path: str) -> str:
+    """Return how to save the image that a path names in a registry; empty for other paths."""
+    if os.path.lexists(archive_of(path)) or not _REFERENCE.fullmatch(path):
+        return ""
+    docker, skopeo = f"save -o image.tar {path}", f"docker://{path} docker-archive:image.tar"
+    return (
+        f"; if it is a container image, save it, then name image.tar: docker {docker} "
+        f"(or podman {docker}; or skopeo copy {skopeo})"
+    )
 
 
 def view_of(path: str, limits: Limits) -> ByteView:
