@@ -32,11 +32,11 @@ def test_what_fails_on_every_target_keeps_its_column() -> None:
     bad = artifact("a.whl", {PROD: Verdict.OK, ANY_TARGET: Verdict.FAIL})
     one = artifact("b.whl", {PROD: Verdict.OK})
     heads, *rows = shown(bad, one)
-    assert heads == ["prod", "every target"]
+    assert heads == ["prod", "packaging"]
     assert rows == [["ok", "fail", "a.whl"], ["ok", "", "b.whl"]]
 
 
 def test_an_artifact_without_a_target_of_its_own_shows_its_verdict() -> None:
     pure = artifact("a.whl", {ANY_TARGET: Verdict.OK})
     one = artifact("b.whl", {PROD: Verdict.OK})
-    assert shown(pure, one)[0] == ["every target", "prod"]
+    assert shown(pure, one)[0] == ["packaging", "prod"]

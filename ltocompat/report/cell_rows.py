@@ -211,4 +211,6 @@ def _styled(several: list[Result]) -> str:
 
 
 def _head(target: str, gpu: str, names: Mapping[str, str]) -> str:
+    if target == ANY_TARGET.name and len(names) > 1:
+        return "packaging"
     return gpu or "verdict" if len(names) == 1 else f"{names[target]} {gpu}".strip()
