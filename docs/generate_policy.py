@@ -23,7 +23,7 @@ from the current folder upwards. To use another file, add `--config FILE`.
 Without a policy, `audit` checks the rules that hold on every target. It also checks what the
 package itself declares:
 
-* the nvJitLink and NVRTC versions that the package's metadata allow
+* the nvJitLink and NVRTC versions that the package's metadata allows
 * the drivers for the CUDA major version in the package's name or dependencies
 * the platform in the package's tag
 

@@ -1,6 +1,6 @@
 """Twenty environments of real metadata and stub libraries: one answer each, and pip knows no more.
 
-Metadata are those of torch 2.9.1 and what it asks for, as PyPI has them; libraries are stubs that
+Metadata is those of torch 2.9.1 and what it asks for, as PyPI has them; libraries are stubs that
 need and import what the real ones do. What is planted is named: by the rule that pip check knows,
 and by the rules on what files import, of which pip knows nothing. Of extras, pip check knows
 nothing either: what is drawn with them is held against pip's resolver.

@@ -46,7 +46,7 @@ def installed(site: Path, *wheels: Path) -> None:
 
 
 def nvjitlink(folder: Path, version: str) -> Path:
-    """NVIDIA's package as far as metadata tell; its library is not read for a target elsewhere."""
+    """NVIDIA's package as far as metadata tells; its library is not read for a target elsewhere."""
     return wheel(folder, {}, name="nvidia-nvjitlink-cu12", version=version)
 
 
@@ -379,7 +379,7 @@ def test_what_is_installed_is_a_question_to_the_loader(
         assert not missing or _not_found(site / "libx" / "x.so") == {"libcufft.so.11"}
         if brings:
             assert not missing
-        else:  # what metadata require is not there either, where it is not installed
+        else:  # what metadata requires is not there either, where it is not installed
             elsewhere = requires == ("nvidia-cublas-cu12",)
             assert missing == {Verdict.FAIL if elsewhere else Verdict.UNKNOWN}
 

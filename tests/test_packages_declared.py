@@ -149,7 +149,7 @@ def test_a_driver_that_metadata_admit_has_to_take_the_code(tmp_path: Path) -> No
     (problem,) = judged(named)
     assert (problem.rule, problem.verdict) == ("PKG-16", UNDOCUMENTED)
     assert problem.message == (
-        "the metadata allow CUDA 12.4 drivers (550.54.14), but libx needs driver 575.51.03"
+        "the metadata allows CUDA 12.4 drivers (550.54.14), but libx needs driver 575.51.03"
     )
     bound = variant_wheel(tmp_path, code, cuda_version_lower_bound=["12.4"])
     assert told(judged(bound)) == {"PKG-16": FAIL}
@@ -201,7 +201,7 @@ def test_ptx_text_that_may_need_a_driver_is_not_said_to_need_it(
 
 
 def of_drivers(summary: ArtifactSummary, cuda: Release, *, binding: bool) -> dict[str, Verdict]:
-    """What is said of the drivers of a package that is for CUDA 12, and whose metadata name one."""
+    """Verdicts on the drivers of a package that is for CUDA 12, and whose metadata names one."""
     declared = Declared(source="metadata", cuda=cuda, binding=binding)
     package = Package(kind=Kind.WHEEL, path="x", name="libx-cu12", declared=(declared,))
     groups = tuple((group.signature, group.count) for group in summary.groups)
@@ -218,7 +218,7 @@ def test_ptx_as_text_leaves_metadata_that_bind_open(tmp_path: Path) -> None:
     (problem,) = judged(conda(tmp_path, code, ["__cuda >=12.4"]))
     assert (problem.rule, problem.verdict) == ("PKG-16", Verdict.UNKNOWN)
     assert problem.message == (
-        "the metadata allow CUDA 12.4 drivers (550.54.14), but libx may need driver 575.51.03"
+        "the metadata allows CUDA 12.4 drivers (550.54.14), but libx may need driver 575.51.03"
     )
 
 
@@ -231,7 +231,7 @@ def test_a_gpu_that_metadata_admit_has_to_be_served(tmp_path: Path) -> None:
     assert told(judged(conda(tmp_path, code, ["__cuda_arch >=7.5"]))) == {"PKG-15": FAIL}
     later = judged(conda(tmp_path, code, ["__cuda_arch >=8.0"]))
     assert told(later) == {"PKG-15": UNDOCUMENTED}
-    assert later[0].message.startswith("the metadata allow sm_90, sm_100, ")
+    assert later[0].message.startswith("the metadata allows sm_90, sm_100, ")
 
 
 @spares("PKG-15")

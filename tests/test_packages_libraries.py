@@ -224,7 +224,7 @@ def test_an_extra_that_brings_it_is_told(tmp_path: Path) -> None:
 
 
 def test_whoever_needs_the_libraries_of_torch_has_torch_beside_it(tmp_path: Path) -> None:
-    """As torchcodec does, whose metadata name no torch."""
+    """As torchcodec does, whose metadata names no torch."""
     host = needing("libcudart.so.12", "libtorch.so")
     (problem,) = judged(wheel(tmp_path, {PLACE: host}, ["nvidia-npp-cu12"]))
     assert (problem.rule, problem.verdict) == ("PKG-01", OK)
@@ -395,7 +395,7 @@ def test_torch_in_a_list_brings_the_libraries_of_its_own_major(
 @every(
     "case",
     [
-        ([], OK),  # which of them bring it, only their metadata tell
+        ([], OK),  # which of them bring it, only their metadata tells
         (["libx-gpu", "cupy-foo"], UNKNOWN),
         (["libx-gpu", "cupy-foo", "nvidia-cuda-runtime-cu12"], None),
     ],

@@ -90,7 +90,7 @@ def test_a_bare_dependency_is_too_low_and_has_no_end(tmp_path: Path, opening: by
     assert told(problems) == {"NJL-06": FAIL, "PKG-02": UNDOCUMENTED}
     low = only(problems, "NJL-06")
     assert low.message == (
-        "the metadata allow nvidia-nvjitlink 13.0, but the package has LTO-IR made by 13.5, "
+        "the metadata allows nvidia-nvjitlink 13.0, but the package has LTO-IR made by 13.5, "
         "so 13.5 or newer is needed"
     )
     assert low.remedy == f"write Requires-Dist: {RIGHT}"
@@ -121,7 +121,7 @@ def test_where_several_compilers_are_possible_a_trial_decides(
     assert told(problems) == {"NJL-06": UNKNOWN}
     right = "nvidia-nvjitlink>=13.2,<14"
     assert problems[0].message == (
-        "the metadata allow nvidia-nvjitlink 13.1, but the package has LTO-IR made by 13.1 or "
+        "the metadata allows nvidia-nvjitlink 13.1, but the package has LTO-IR made by 13.1 or "
         "13.2, so 13.2 may be needed; a trial link decides"
     )
     assert problems[0].remedy == (
@@ -135,7 +135,7 @@ def test_where_several_compilers_are_possible_a_trial_decides(
 def test_sass_of_the_oldest_possible_compiler_says_who_made_the_ltoir_beside_it(
     tmp_path: Path, opening: bytes
 ) -> None:
-    """As in libcudf-cu13 26.8.1, whose metadata ask for the toolkit that its SASS is of."""
+    """As in libcudf-cu13 26.8.1, whose metadata asks for the toolkit that its SASS is of."""
     code = (FOLDER / "fatbin-ltoir" / "nvfatbin-13.2-of-13.2-lto_80.fatbin").read_bytes()
     of_13_2 = (FOLDER / "cubin" / "nvcc-13.2-sm_80.cubin").read_bytes()
     of_13_1 = of_13_2.replace(b"13.2", b"13.1")
@@ -588,7 +588,7 @@ def test_a_toolkit_of_two_majors_is_too_low_or_has_no_end(tmp_path: Path, loadin
     )
     high = judged(wheel(tmp_path, files(host), requires))
     assert told(high) == {"PKG-02": UNDOCUMENTED}
-    assert high[0].message.startswith("the metadata allow nvidia-nvjitlink 13.x, but")
+    assert high[0].message.startswith("the metadata allows nvidia-nvjitlink 13.x, but")
 
 
 def test_conda_admits_both_majors_under_one_name(tmp_path: Path) -> None:

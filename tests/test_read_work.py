@@ -59,7 +59,7 @@ def test_nothing_is_decompressed_twice(question: str, package: Path) -> None:
         inside = sum(member.file_size for member in archive.infolist())
     decoded, unpacked = WORK.decoded, WORK.unpacked
     assert list(QUESTIONS[question](str(package)))
-    # Metadata are read apart, and for some verdicts twice.
+    # Metadata is read apart, and for some verdicts twice.
     assert inside - len(METADATA) <= WORK.unpacked - unpacked <= inside + 2 * len(METADATA)
     assert 0 < WORK.decoded - decoded <= packed_size(package)
 

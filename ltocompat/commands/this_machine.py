@@ -100,7 +100,7 @@ class ThisMachine(DeploymentTarget, frozen=True, kw_only=True):
         """Yield the CUDA libraries that the loader finds for a file, with their paths."""
         if not any(packages_with(name) for host in summary.hosts for name in host.needed):
             return
-        with suppress(LtocompatError):  # what it gets can't be told: its metadata are judged
+        with suppress(LtocompatError):  # what it gets can't be told: its metadata is judged
             library = self.library(summary)
             for each in library.resolved if library else ():
                 if each.path is not None:

@@ -58,7 +58,7 @@ class DiffSummary(Struct, frozen=True):
         driver_sass: the minimum driver for the SASS; None if there is no SASS or no known minimum.
         driver_ptx: the minimum driver for the PTX; None if there is no PTX or no known minimum.
         ptx_beyond: True if some PTX has a version that no known driver supports.
-        metadata: the metadata of the package; None if there is no package, or if no metadata were
+        metadata: the metadata of the package; None if there is no package, or if no metadata was
             read.
     """
 

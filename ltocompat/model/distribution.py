@@ -11,8 +11,8 @@ class Distribution(Tabular, frozen=True):
     Attributes:
         path: the file that was read.
         kind: ``wheel``, ``conda`` or ``installed``.
-        name: the normalized name; empty if the metadata have none.
-        version: the version as written; empty if the metadata have no version.
+        name: the normalized name; empty if the metadata has none.
+        version: the version as written; empty if the metadata has no version.
         tags: the tags of a wheel, one for each Python, ABI and platform: ``py3-none-win_amd64``.
         platforms: the platforms of a wheel's tags; for a conda package, its subfolder
             (``linux-64``).

@@ -89,7 +89,7 @@ def _package(
     tags: tuple[str, ...] = (),
     label: str = "",
 ) -> Package:
-    """The package of which metadata say more than the ``stem`` of their folder's name.
+    """The package of which metadata says more than the ``stem`` of their folder's name.
 
     Args:
         content: gives a file of the metadata by its name, empty if it is missing.

@@ -101,7 +101,7 @@ def ways_to(
     Args:
         part: ``nvjitlink`` or ``nvrtc``.
         package: the package to start with.
-        others: known packages, whose metadata are followed.
+        others: known packages, whose metadata is followed.
         budget: the budget; None for the default.
 
     Raises:
@@ -195,7 +195,7 @@ def _required(text: str, package: str) -> tuple[str, ...]:
 def not_at_hand(
     package: Package, others: Sequence[Package] = (), budget: Budget | None = None
 ) -> tuple[str, ...]:
-    """Return dependencies that may install a CUDA library, but whose metadata are unknown.
+    """Return dependencies that may install a CUDA library, but whose metadata is unknown.
 
     A bare list of names and versions counts as complete only if it has NVIDIA's packages.
     """
@@ -238,7 +238,7 @@ def leads(
 
     Args:
         package: the package to start with.
-        others: known packages, whose metadata are followed.
+        others: known packages, whose metadata is followed.
         budget: the budget; None for the default.
 
     Raises:

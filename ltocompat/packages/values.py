@@ -93,7 +93,7 @@ class Package(Struct, frozen=True, kw_only=True):
         kind: wheel, conda package, installed distribution, container image, Debian or RPM package.
         path: the file, or the folder of the metadata of an installed distribution.
         name: normalized.
-        version: the version as written; empty if the metadata have no version.
+        version: the version as written; empty if the metadata has no version.
         requires: its dependencies, in order.
         requires_dist: the same lines as written, in order.
         extras: names of its extras.

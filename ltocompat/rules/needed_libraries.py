@@ -52,7 +52,7 @@ class NeededLibrary(Struct, frozen=True):
         leads: the dependency chains to a package that installs it.
         leads_to_others: the chains that only lead to other versions of these packages, or to
             packages for another CUDA major, whose files have other names.
-        to_install: the missing packages of an environment that the metadata require:
+        to_install: the missing packages of an environment that the metadata requires:
             ``nvidia-cublas>=13,<14``; empty for nothing.
     """
 

@@ -60,7 +60,7 @@ def test_a_folder_of_wheels_is_what_pip_reports_of_it(
     assert answers[0] == answers[1]
     given_linkers = {version for name, version in beside if name == "nvidia-nvjitlink-cu12"}
     for _, _, text in answers[0]:
-        named = re.search(r"the metadata allow nvidia-nvjitlink-cu12 (\d+\.\d+),", text)
+        named = re.search(r"the metadata allows nvidia-nvjitlink-cu12 (\d+\.\d+),", text)
         assert not (named and given_linkers) or any(
             version.startswith(f"{named[1]}.") for version in given_linkers
         ), text

@@ -90,7 +90,7 @@ def test_without_a_policy_a_trial_settles_what_the_metadata_admit(
     assert run(["audit", wheel]) == 3
     said = capsys.readouterr().out
     assert said.startswith(
-        "audit undecided: 1 finding needs a trial link: the metadata allow nvidia-nvjitlink 13.3, "
+        "audit undecided: 1 finding needs a trial link: the metadata allows nvidia-nvjitlink 13.3, "
         "but the package has LTO-IR made by 13.3, 13.4 or 13.5; "
     )
     assert "\nwhat to do: let the linker decide: add --trial-link\n" in said

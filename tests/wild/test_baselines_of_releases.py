@@ -37,7 +37,7 @@ PAIRS = {
         {"LTO-15"},
     ),
     # The variant for CUDA 12.8 is new, and so are libraries that need nvJitLink. Both releases
-    # need libraries of CUDA 11 and 12, and their metadata allow a torch for CUDA 13.
+    # need libraries of CUDA 11 and 12, and their metadata allows a torch for CUDA 13.
     ("bitsandbytes==0.44.1", "bitsandbytes==0.46.0"): ({"DRV-03", "PKG-01"}, {"PKG-01"}),
     # SASS for sm_100 is new in it, which the driver is too old for, as for the PTX picked before.
     ("cupy-cuda12x==13.3.0", "cupy-cuda12x==14.0.0"): (set(), {"DRV-03"}),

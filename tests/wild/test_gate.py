@@ -70,7 +70,7 @@ def test_without_a_policy_cusparse_fails_and_with_the_line_to_paste_it_passes(
     wheel = wheel_of(*CUSPARSE)
     assert run(["audit", str(wheel)]) == 1
     out = capsys.readouterr().out
-    says = "the metadata allow nvidia-nvjitlink 13.0, but the package has LTO-IR, so 13.3 or newer"
+    says = "the metadata allows nvidia-nvjitlink 13.0, but the package has LTO-IR, so 13.3 or newer"
     assert out.startswith(f"audit failed: {says} is needed")
     found = re.search(r"fix: write (Requires-Dist: nvidia-nvjitlink>=[0-9.]+,<14)", out)
     assert found
@@ -140,7 +140,7 @@ def test_a_dropped_pin_fails_what_was_written_for_the_last_release(
     capsys.readouterr()
     assert run(["audit", str(dropped)]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("audit failed: the metadata allow nvidia-nvjitlink 13.0, but")
+    assert out.startswith("audit failed: the metadata allows nvidia-nvjitlink 13.0, but")
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_cusparse_of_the_incidents_is_found() -> None:
     low = only(judged(wheel_of("nvidia-cusparse-cu12==12.3.1.170")), "NJL-06")
     assert low.verdict is FAIL
     assert (
-        "the metadata allow nvidia-nvjitlink-cu12 12.0, "
+        "the metadata allows nvidia-nvjitlink-cu12 12.0, "
         "but libcusparse.so.12 imports __nvJitLinkAddData_12_4" in low.message
     )
     assert low.remedy == "write Requires-Dist: nvidia-nvjitlink-cu12>=12.4,<13"

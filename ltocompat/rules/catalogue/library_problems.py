@@ -31,7 +31,7 @@ from ltocompat.rules.needed_libraries import (
 )
 from ltocompat.rules.rule import Problem
 
-# Who needs these is loaded by a program that has torch, whatever the metadata say.
+# Who needs these is loaded by a program that has torch, whatever the metadata says.
 _OF_TORCH = re.compile(r"(?:lib)?(?:torch|c10)(?:_\w+)?\.(?:so|dll)")
 _SHOWN = 3
 _FIRST_WITH_PACKAGES = 11  # of CUDA
@@ -158,7 +158,7 @@ def _missing(library: NeededLibrary, shipped: Shipped, *, variant: bool) -> Prob
 def not_brought(
     shipped: Shipped, hosts: Sequence[HostBinary], file: str
 ) -> tuple[Verdict, str, str]:
-    """Judge a library that no known metadata install.
+    """Judge a library that no known metadata installs.
 
     Args:
         shipped: the package.
@@ -189,7 +189,7 @@ def not_brought(
     # Unless others are of its CUDA by their names, what is linked with torch is of torch's CUDA.
     torch = newest_torch(shipped) if linked or unknown == ("torch",) else None
     if torch is not None and ".so" in file and str(torch.major) not in majors:
-        told = f"but torch {torch.last} installs CUDA {torch.major}, and the metadata allow it"
+        told = f"but torch {torch.last} installs CUDA {torch.major}, and the metadata allows it"
         verdict = Verdict.FAIL if unknown == ("torch",) else Verdict.UNKNOWN
         return verdict, told, f", or write an upper bound for torch{cure}"
     by = truncate_list(("torch",) if beside_torch else unknown, 1, link="or")
@@ -294,7 +294,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
             seen.add(lead)
             yield Problem(
                 Verdict.UNDOCUMENTED,
-                f"the metadata allow {lead.package} {majors[0]}.x, which has the file of another "
+                f"the metadata allows {lead.package} {majors[0]}.x, which has the file of another "
                 f"major version, but {library.why}",
                 _advice(library, shipped),
                 lead.line,
@@ -305,7 +305,7 @@ def of_other_names(shipped: Shipped) -> Iterator[Problem]:
 
 def those_at_hand(shipped: Shipped) -> str:
     """Return the versions of a dependency that are checked."""
-    return "is installed" if shipped.in_environment else "the metadata allow"
+    return "is installed" if shipped.in_environment else "the metadata allows"
 
 
 def of_extra(extra: str | None, verdict: Verdict, shipped: Shipped) -> Verdict:

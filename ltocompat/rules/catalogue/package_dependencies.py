@@ -61,7 +61,7 @@ def _too_old(need: NeededCompiler, possible: Release, shipped: Shipped) -> Itera
             continue
         yield need.problem(
             verdict,
-            f"the metadata allow {way.package} {least}, but {text}",
+            f"the metadata allows {way.package} {least}, but {text}",
             way,
             asked=_asked(need),
             mend=None if verdict is Verdict.OK else need.mend(extra=way.extra),
@@ -102,7 +102,7 @@ def _older_than_cusparse(shipped: Shipped) -> Iterator[Problem]:
             if older and release.major == _IMPORTING and way.extra in (None, of_extra):
                 yield Problem(
                     verdict,
-                    f"{cusparse}, needs nvJitLink {release}; the metadata allow older nvJitLinks",
+                    f"{cusparse}, needs nvJitLink {release}; the metadata allows older nvJitLinks",
                     f"write Requires-Dist: {way.package}>={release},<{release.major + 1}",
                     way.line,
                     subject=way.package,
@@ -133,7 +133,7 @@ def _asked(need: NeededCompiler) -> tuple[str, ...]:
 
 @rule("PKG-01")
 def dependency_missing(shipped: Shipped | Installed) -> Iterator[Problem]:
-    """A package needs a CUDA library that its metadata don't install."""
+    """A package needs a CUDA library that its metadata doesn't install."""
     needs = needed_compilers(shipped)
     found = [lack for need in needs for lack in _missing_compiler(need, shipped)]
     found += library_problems.missing(shipped)
@@ -189,7 +189,7 @@ def dependency_without_upper_major(shipped: Shipped) -> Iterator[Problem]:
             if newer or way.allowed.later_major:
                 yield need.problem(
                     Verdict.UNDOCUMENTED,
-                    f"the metadata allow {way.package} {min(newer, default=most + 1)}.x, but the "
+                    f"the metadata allows {way.package} {min(newer, default=most + 1)}.x, but the "
                     f"package needs the file of {TITLES[need.part]} {most}",
                     way,
                     mend=need.mend(extra=way.extra),
@@ -214,7 +214,7 @@ def dependency_pinned(shipped: Shipped) -> Iterator[Problem]:
 
 @rule("PKG-04")
 def dependency_of_another_major(shipped: Shipped | Installed) -> Iterator[Problem]:
-    """The metadata name a CUDA library of a different major than the libraries need."""
+    """The metadata names a CUDA library of a different major than the libraries need."""
     yield from library_problems.of_another_major(shipped)
     for need in needed_compilers(shipped):
         ways = ways_of(need.part, shipped)

@@ -178,7 +178,7 @@ def given_dependency_refused(shipped: Shipped) -> Iterator[Problem]:
 
 @rule("PKG-12")
 def installed_dependency_refused(shipped: Installed) -> Iterator[Problem]:
-    """Packages that a package's metadata require are missing or have other versions."""
+    """Packages that a package's metadata requires are missing or have other versions."""
     package, asked = shipped.package, shipped.asked
     there = {other.name: other for other in (*shipped.others, package)}
     always = dependencies_always(package, shipped.budget, asked.get(package.name, ()))
@@ -218,7 +218,7 @@ def _admits(dependency: Dependency, other: Package) -> bool:
 
 @rule("PKG-16")
 def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem]:
-    """A package's metadata admit drivers that its code does not load on."""
+    """A package's metadata admits drivers that its code does not load on."""
     package, promise = shipped.package, shipped.promise
     promised = promise is not None and promise.driver is not None  # which PKG-10 holds against it
     if promised or package.on_windows:  # whose drivers have other numbers
@@ -242,7 +242,7 @@ def admitted_driver_refused(shipped: Shipped | ShippedImage) -> Iterator[Problem
         but = "; on data centre GPUs, its cuda-compat may be enough" if shipped.compat else ""
         yield Problem(
             Verdict.OK if but else verdict,
-            f"the metadata allow CUDA {declared.cuda} drivers "
+            f"the metadata allows CUDA {declared.cuda} drivers "
             f"({drivers.first_production(branch)}), but {package.name} "
             f"{'needs' if certain else 'may need'} driver {floor}{but}",
             f"{instead}compile the code with an older toolkit",
@@ -339,7 +339,7 @@ def _floor(required: Required, *, possible: bool = False) -> DriverVersion | Non
 
 @rule("PKG-15")
 def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
-    """A package's metadata admit GPUs for which it has no code."""
+    """A package's metadata admits GPUs for which it has no code."""
     package = shipped.package
     of_gpus = [declared for declared in package.declared if declared.gpus]
     services = shipped.required.services if of_gpus else ()
@@ -352,7 +352,7 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
             listed = ", ".join(f"sm_{service.number}" for service in missing)
             yield Problem(
                 Verdict.FAIL if least else Verdict.UNDOCUMENTED,
-                f"the metadata allow {listed}, but {package.name} has no code for "
+                f"the metadata allows {listed}, but {package.name} has no code for "
                 f"{'it' if len(missing) == 1 else 'them'} (error 209)",
                 "compile for these GPUs, or correct the metadata with the lines of: ltocompat "
                 f"require --for {package.kind.metadata}",
@@ -385,8 +385,9 @@ def _other_kind(shipped: Shipped, declared: Declared) -> Iterator[Problem]:
         number = missing[0]
         yield Problem(
             Verdict.OK,
-            f"the metadata declare {str(kind).upper()} for compute capability {capability(number)},"
-            f" but the code of {shipped.package.name} for this GPU is of another kind",
+            f"the metadata declares {str(kind).upper()} for compute capability "
+            f"{capability(number)}, but the code of {shipped.package.name} for this GPU "
+            "is of another kind",
             evidence=declared.source,
             subject=str(kind).upper(),
             asked=tuple(f"sm_{number}" for number in missing),

@@ -70,5 +70,5 @@ def problems(shipped: Shipped) -> tuple[Problem, ...]:
     except LimitExceeded as error:
         from ltocompat.rules.catalogue.package_promises import not_judged
 
-        found.append(not_judged(shipped.package, f"the metadata are too large to check: {error}"))
+        found.append(not_judged(shipped.package, f"the metadata is too large to check: {error}"))
     return tuple(sorted(dict.fromkeys(found), key=lambda problem: -problem.verdict))

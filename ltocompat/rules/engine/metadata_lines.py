@@ -57,7 +57,7 @@ def _beside(line: PasteLine, package: Package, budget: Budget) -> PasteLine:
     met = next(_installing(ours, package, budget), None) if "nvjitlink" in name else None
     met = met or next((each.line for each in present if _is_met(ours, each)), None)
     if met is not None:
-        needed = f"the metadata say so already; the code needs {line.text}"
+        needed = f"the metadata says so already; the code needs {line.text}"
         text = met.partition(": ")[2].partition(" -> ")[0]
         return replace(line, text=text, note="; ".join(filter(None, (needed, line.note))), met=True)
     for dependency in present:
