@@ -44,6 +44,13 @@ def test_no_shell_takes_a_place_apart(place: Location) -> None:
     assert str(place).isprintable()
 
 
+@given(NAMES, st.lists(NAMES, max_size=2).map(tuple))
+def test_a_reader_sees_the_path_as_it_is(path: str, members: tuple[str, ...]) -> None:
+    place, inside = Location(path, members, 0x40), Location("x", members, 0x40)
+    assert place.shown == path + str(inside).removeprefix("x")
+    assert Location(path).shown == path
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [

@@ -45,6 +45,11 @@ class Location(Struct, frozen=True, gc=False, repr_omit_defaults=True):
         return text
 
     @property
+    def shown(self) -> str:
+        """The place for a reader: its path is not encoded, so that a shell may need quotes."""
+        return self.path + str(self).removeprefix(_encode(self.path))
+
+    @property
     def is_file(self) -> bool:
         """Return whether the location is a whole file, not a place inside a file."""
         return not self.members and self.offset is None

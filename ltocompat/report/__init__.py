@@ -41,7 +41,8 @@ FINDING_FORMATS = (*LIST_FORMATS, "concise", "sarif", "github", "gitlab", "junit
 # Modules called json and csv would hide the standard library's.
 _MODULES = {"json": "jsonstream", "csv": "csv_rows"}
 
-_OF_RECORDS = (*LIST_FORMATS, "github")  # they write more than findings and verdicts
+# They write more than findings and verdicts, or as the reader asks.
+_OF_RECORDS = (*LIST_FORMATS, "concise", "github")
 
 
 class Writable(Protocol):
@@ -70,9 +71,8 @@ class Options(Struct, frozen=True):
         kernels: True if names of kernels were requested.
         named: paths that the user named, without paths found in folders.
         why: True if the reasoning of each verdict was requested.
-        together: True if several paths were checked as one, named by all of them.
         color: True if the output shows colours.
-        notes: True if notes are shown, not only counted.
+        notes: True if notes are shown, not only counted; None: the verb has no option for that.
         quiet: True if only findings are shown.
         paste_for: the place whose lines alone are shown; one of ``DESTINATIONS``.
         packages: True if artifacts are shown by their package, worst first.
@@ -85,9 +85,8 @@ class Options(Struct, frozen=True):
     kernels: bool = False
     named: frozenset[str] = frozenset()
     why: bool = False
-    together: bool = False
     color: bool = False
-    notes: bool = False
+    notes: bool | None = None
     quiet: bool = False
     packages: bool = False
     environment: bool = False

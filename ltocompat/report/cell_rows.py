@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from ltocompat.model.generic import grouped
-from ltocompat.model.location import Location
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
-from ltocompat.report import Options
 from ltocompat.report.cells import Cell, cell_of, where_files_go
 from ltocompat.report.document import Code, Row, Styled, style_of
 from ltocompat.report.text import common_folder, truncate
@@ -67,13 +65,12 @@ class EvaluatedArtifact(Struct):
         """The worst of its verdicts."""
         return worst((Verdict.OK, *(cell.verdict for cell in self.cells.values() if counts(cell))))
 
-    def title(self, options: Options) -> tuple[str, ...]:
+    def title(self) -> tuple[str, ...]:
         """Its name, and its number of modules."""
         modules = max(result.coverage.modules for result in self.results)
         text = count(modules, "module") if modules else "no device code"
-        name = truncate(self.path) if options.together else Location(self.path)
         elsewhere = dict.fromkeys(filter(None, (where_files_go(r.target) for r in self.results)))
-        return (Code(name), f": {text}", *(f"; {words}" for words in elsewhere))
+        return (Code(truncate(self.path)), f": {text}", *(f"; {words}" for words in elsewhere))
 
 
 class CellColumn(Struct, frozen=True):
@@ -129,7 +126,7 @@ def rows_as_they_come(
     """Yield a row for each artifact and route, which is also kept in ``seen``."""
     for artifact in artifacts:
         seen.append(artifact)
-        yield from _rows_of(artifact, columns, str(Location(artifact.path)).removeprefix(root))
+        yield from _rows_of(artifact, columns, artifact.path.removeprefix(root))
 
 
 def rows_by_package(
@@ -147,10 +144,9 @@ def rows_by_package(
         words = [_worst_word(j for cell, j in cells if column.holds(cell)) for column in columns]
         yield Row((*words, Code(f"{package}: {count(len(files), 'file')}")))
         if max(file.worst for file in files) > Verdict.JIT:
-            folder = common_folder(str(Location(file.path)) for file in files)
+            folder = common_folder(file.path for file in files)
             for file in files:
-                name = str(Location(file.path)).removeprefix(folder)
-                yield from _rows_of(file, columns, f"  {name}")
+                yield from _rows_of(file, columns, f"  {file.path.removeprefix(folder)}")
 
 
 def by_package(artifacts: Iterable[EvaluatedArtifact]) -> list[tuple[str, list[EvaluatedArtifact]]]:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from ltocompat.commands.advice import ASK_LINKER
 from ltocompat.model.location import Location
@@ -160,7 +159,7 @@ def _where(
     finding = group.finding
     paths = list(group.modules)
     if finding.example or paths[0]:
-        yield (Code(short_place(_place(group), root)),)
+        yield (Code(_short_place(_place(group), root)),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
         yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
@@ -182,14 +181,14 @@ def _where(
 
 def long_root(groups: Sequence[GroupedFinding]) -> str:
     """Return the common folder of all artifacts, if a place with it is long; else empty."""
-    longest = max((len(str(_place(group))) for group in groups), default=0)
+    longest = max((len(_place(group).shown) for group in groups), default=0)
     paths = (path for group in groups for path in group.modules)
     return common_folder(paths) if longest > _PLACE else ""
 
 
-def short_place(place: Location, root: str) -> Location:
-    """Return the place without the common folder of all artifacts."""
-    return replace(place, path=place.path.removeprefix(root))
+def _short_place(place: Location, root: str) -> str:
+    """The place without the common folder of all artifacts."""
+    return place.shown.removeprefix(root)
 
 
 def _place(group: GroupedFinding) -> Location:
@@ -237,8 +236,7 @@ def _kernels(group: GroupedFinding) -> Iterator[str]:
 
 def _others(paths: Sequence[str]) -> Iterator[str]:
     """Where else it is, without the folder that is told already."""
-    shown = [str(Location(path)) for path in paths]
-    folder = common_folder(shown)
-    yield from separated(Code(path.removeprefix(folder)) for path in shown[1:_MOST_NAMED])
+    folder = common_folder(paths)
+    yield from separated(Code(path.removeprefix(folder)) for path in paths[1:_MOST_NAMED])
     if len(paths) > _MOST_NAMED:
         yield f" and {len(paths) - _MOST_NAMED:,} more"

@@ -96,7 +96,7 @@ def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
         group,
         artifact=escape(path),
         path=path,
-        place=escape(str(finding.example or Location(path))),
+        place=escape((finding.example or Location(path)).shown),
         target=escape(next(iter(group.cells)).target),
         gpus=tuple(dict.fromkeys(escape(cell.gpu) for cell in group.cells if cell.gpu)),
         routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),

@@ -155,7 +155,7 @@ def _item(group: GroupedFinding) -> tuple[str, ...]:
     finding = group.finding
     (path,) = group.modules
     remedy = (". Remedy: ", truncate(". Or ".join(group.fixes))) if group.fixes else ()
-    place = Code(truncate(str(finding.example or Location(path))))
+    place = Code(truncate((finding.example or Location(path)).shown))
     opening = f"{finding.level} {finding.rule}: "
     return (opening, truncate(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)
 
@@ -174,7 +174,7 @@ def _where(group: GroupedFinding) -> str:
     place = group.finding.example
     if place is None:
         return modules
-    return f"{place} (the first of {modules})" if group.module_count > 1 else str(place)
+    return f"{place.shown} (the first of {modules})" if group.module_count > 1 else place.shown
 
 
 def _fitting(text: str) -> str:

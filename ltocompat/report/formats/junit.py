@@ -78,7 +78,7 @@ def _content(result: Result) -> Iterator[str]:
 
 
 def _line(finding: Finding) -> str:
-    where = f" (at {finding.example})" if finding.example else ""
+    where = f" (at {finding.example.shown})" if finding.example else ""
     found = f"{finding.message}{where}"
     text = f"{sentence(found)} Remedy: {finding.remedy}" if finding.remedy else found
     verdict = "" if finding.verdict is Verdict.OK else f"{finding.verdict} "

@@ -15,14 +15,13 @@ from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited,
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.model.generic import grouped
-from ltocompat.model.location import Location
 from ltocompat.model.policy import ANY
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import Required
 from ltocompat.model.verdict import Outcome, Result, Verdict
 from ltocompat.model.words import count
 from ltocompat.report import Failure, FindingReport, Options
-from ltocompat.report.diagnostics import long_root, short_place
+from ltocompat.report.diagnostics import long_root
 from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
 from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
 from ltocompat.report.sorted_records import FindingRecord
@@ -235,7 +234,7 @@ def _finding(group: GroupedFinding, root: str) -> tuple[str, ...]:
         f"{name} ({', '.join(dict.fromkeys(gpus))})" if any(gpus) else name
         for name, gpus in cells.items()
     ]
-    place = Code(short_place(Location(path), root))
+    place = Code(path.removeprefix(root))
     return (group.headline, "; ", group.finding.rule, " in ", place, " on ", ", ".join(on))
 
 
@@ -283,7 +282,7 @@ def _line(why: str, group: GroupedFinding) -> tuple[str, ...]:
     opening = f"{group.finding.verdict} {group.finding.rule} on {targets}: "
     # The reason that init writes ends with the finding, which follows.
     why = why.replace(f": {group.finding.message})", ")")
-    return (truncate(why), ": ", opening, group.headline, " in ", Code(Location(path)))
+    return (truncate(why), ": ", opening, group.headline, " in ", Code(path))
 
 
 def _finding_records(records: Iterable[AuditRecord]) -> Iterator[FindingRecord]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from ltocompat.model.generic import grouped
-from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Level, Loss, Result, Verdict, worst
@@ -193,7 +192,7 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
         number = len({artifact.distribution for artifact in first if artifact.distribution})
         within = f"{count(number, 'package')}, " if number else ""
     else:
-        root = common_folder((str(Location(artifact.path)) for artifact in first), LONG_ROOT)
+        root = common_folder((artifact.path for artifact in first), LONG_ROOT)
         rows = rows_as_they_come(every, columns, root, seen)
         head = f"artifact in {truncate(root)}" if root else "artifact"
     yield from _listing(answer, columns, head, rows)
@@ -259,7 +258,7 @@ def _tables(artifacts: Iterable[EvaluatedArtifact], answer: _Answer) -> Iterator
 
 def _alone(artifact: EvaluatedArtifact, answer: _Answer) -> Iterator[Block]:
     """An artifact and its table; a table of one word is none."""
-    title = artifact.title(answer.options)
+    title = artifact.title()
     table = _rows(artifact, answer.names)
     if len(table.columns) == len(table.rows) == 1:
         yield Heading((*title, ": ", table.rows[0][0]))

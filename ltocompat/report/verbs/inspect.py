@@ -244,7 +244,7 @@ def _heading(closing: Artifact | None, fold: _Fold) -> tuple[str, ...]:
         words.append("PTX as text, not checked")
     if fold.skipped:
         words.append(f"{count(len(fold.skipped) + fold.skipped.left_out, 'place')} skipped")
-    return (Code(Location(path)), " (", *separated(facts, "; "), f"): {', '.join(words)}")
+    return (Code(path), " (", *separated(facts, "; "), f"): {', '.join(words)}")
 
 
 def _of(shown: int, found: int, noun: str) -> str:

@@ -9,7 +9,6 @@ from ltocompat.commands.options import MatrixOptions
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import LtocompatError
 from ltocompat.model.failure import Note
-from ltocompat.model.location import Location
 from ltocompat.model.matrix import ARTIFACT, Matrix
 from ltocompat.model.projection import project
 from ltocompat.model.target import ANY_TARGET, Target
@@ -60,7 +59,7 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
 
 def _matrix(matrix: Matrix, targets: Sequence[Target], width: int | None) -> Iterator[Block]:
     several = matrix.what == ARTIFACT
-    path = matrix.path if several else Code(Location(matrix.path))
+    path = matrix.path if several else Code(matrix.path)
     yield Heading((path, f": {subject(matrix)}"))
     if several:
         yield from described_targets(targets, labels(matrix.columns))

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from ltocompat.model.generic import grouped
-from ltocompat.model.location import Location
 from ltocompat.model.slimmed import RemovalReason, Slimmed, Untouched
 from ltocompat.model.verdict import Verdict
 from ltocompat.model.words import count
@@ -71,13 +70,13 @@ def _slimmed(slimmed: Slimmed) -> Iterator[Block]:
 
 
 def _heading(slimmed: Slimmed) -> tuple[str, ...]:
-    path = Code(Location(slimmed.path))
+    path = Code(slimmed.path)
     if slimmed.in_place:
         return path, ", slimmed in place"
     sizes = f"{binary_size(slimmed.size)} -> {binary_size(slimmed.new_size)}"
     failing = {row.gpu: 0 for row in slimmed.verdicts if row.gpu and row.after is Verdict.FAIL}
     fails = f"; fails on {', '.join(failing)}, before and after" if failing else ""
-    return path, " -> ", Code(Location(slimmed.output)), f": {sizes}{fails}"
+    return path, " -> ", Code(slimmed.output), f": {sizes}{fails}"
 
 
 def _old_parts(slimmed: Slimmed) -> Iterator[Block]:
@@ -85,7 +84,7 @@ def _old_parts(slimmed: Slimmed) -> Iterator[Block]:
         yield Paragraph((f"signatures are void and left out: {', '.join(slimmed.void)}",))
     if slimmed.in_place and slimmed.files:
         back = Code(shlex.join(["cp", "-a", f"{slimmed.output}/.", slimmed.path]))
-        output = Code(Location(slimmed.output))
+        output = Code(slimmed.output)
         yield Paragraph(("the original files are in ", output, "; to put them back: ", back))
 
 

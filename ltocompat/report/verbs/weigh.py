@@ -85,7 +85,7 @@ def _heading(weight: Weight) -> tuple[str, ...]:
     files = f" in {count(weight.files, 'file')}" if weight.files > 1 else ""
     facts = f" ({binary_size(weight.size)}{files})"
     if not weight.stored:
-        return (Code(Location.parse(weight.path)), f"{facts}: no device code")
+        return (Code(weight.path), f"{facts}: no device code")
     images = sum(row.images for row in weight.archs)
     unpacked = ", unpacked," if any(row.place.members for row in weight.libraries) else ""
     parts = [f"{binary_size(weight.stored)} of device code{unpacked} in {count(images, 'image')}"]
@@ -94,7 +94,7 @@ def _heading(weight: Weight) -> tuple[str, ...]:
         parts.append(f" of {libraries:,} libraries")
     if weight.skipped:
         parts.append(f", {count(weight.skipped, 'place')} skipped")
-    return (Code(Location.parse(weight.path)), f"{facts}: ", *parts)
+    return (Code(weight.path), f"{facts}: ", *parts)
 
 
 def _answer(weight: Weight) -> str:

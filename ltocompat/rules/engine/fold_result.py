@@ -206,7 +206,7 @@ def _reasons(
     alike = grouped((_why(each), each.group) for each in judged)
     for why, groups in alike.items():
         number = sum(group.count for group in groups)
-        yield f"{count(number, 'module')} (e.g. {groups[0].example}): {why}"
+        yield f"{count(number, 'module')} (e.g. {groups[0].example.shown}): {why}"
     for _, needs in hosts:
         word = "not checked" if needs.verdict is Verdict.NOT_FOR_GPU else needs.verdict
         yield f"{word}: {needs.why}"

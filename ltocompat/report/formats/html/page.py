@@ -18,7 +18,6 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct
 
-from ltocompat.model.location import Location
 from ltocompat.model.version import VERSION, rule_url
 from ltocompat.model.words import count
 from ltocompat.report.document import SHAPES
@@ -80,7 +79,7 @@ def environment() -> Environment:
         "rule_url": rule_url,
         "shapes": SHAPES,
         # A sentence without the path of the artifact that it is about, wherever members follow.
-        "shorten": lambda text, path: text.replace(f"{Location(path)}::", ""),
+        "shorten": lambda text, path: text.replace(f"{path}::", ""),
         "span": span,
         "version": VERSION,
     }
