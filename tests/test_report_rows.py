@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from report_values import HOSTILE
 from verdict_values import H100, PROD, finding, result
 
-from ltocompat.model.verdict import Verdict
+from ltocompat.model.verdict import Level, Verdict
 from ltocompat.report import Failure, Options, writer
 from ltocompat.report.sorted_records import FindingRecord
 from ltocompat.report.verbs.check import REPORT
@@ -34,10 +34,10 @@ HEAD = REPORT.columns
 FORMATS = ("concise", "csv", "jsonl", "gitlab", "junit")
 
 
-def text_of(name: str, records: Iterable[FindingRecord]) -> str:
+def text_of(name: str, records: Iterable[FindingRecord], *, notes: bool | None = None) -> str:
     stream = io.StringIO()
     write_in: Any = writer(name)
-    write_in(REPORT, records, stream, Options())
+    write_in(REPORT, records, stream, Options(notes=notes))
     return stream.getvalue()
 
 
@@ -68,6 +68,19 @@ def test_a_line_of_concise_has_the_place_the_rule_the_target_and_the_headline() 
         f"lib/libx.so@0x1f40.3: error: fail PTX-01 on prod (h100): {headline} (error 222)",
         "1 error, 0 warnings, 0 notes",
     ]
+
+
+@pytest.mark.parametrize(
+    ("notes", "shown", "hint"), [(None, 0, ""), (False, 0, " (--notes)"), (True, 1, "")]
+)
+def test_concise_only_counts_notes_that_are_not_asked_for(
+    notes: bool | None, shown: int, hint: str
+) -> None:
+    found = finding(Verdict.OK)
+    assert found.level is Level.NOTE
+    records: list[FindingRecord] = [PROD, result(Verdict.OK, PROD, H100, findings=(found,))]
+    *lines, last = text_of("concise", records, notes=notes).splitlines()
+    assert (len(lines), last) == (shown, f"0 errors, 0 warnings, 1 note{hint}")
 
 
 def test_a_row_of_csv_has_a_cell_for_each_head_and_is_no_formula() -> None:
