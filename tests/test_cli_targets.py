@@ -10,6 +10,7 @@ from report_values import valid_json
 from ltocompat.cli import run
 from ltocompat.commands.options import complete_target
 from ltocompat.facts import drivers, gpus
+from ltocompat.model.errors import UsageError
 from ltocompat.targets import parse
 
 
@@ -38,6 +39,27 @@ def test_a_word_narrows_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert "list all with: ltocompat targets" in capsys.readouterr().err
     assert run(["targets", "H1000"]) == 2
     assert "(did you mean h100 or t1000?)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["MIG", "mig-1g.10gb", "3g.20gb"])
+def test_a_profile_of_mig_leads_to_the_gpu_that_has_to_be_named(
+    word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["targets", word]) == 0
+    (row,) = capsys.readouterr().out.splitlines()[2:]
+    assert row.startswith("gpu  a100-mig-1g.5gb  sm_80, as the whole GPU")
+    with pytest.raises(UsageError, match=r"write also the GPU .*, as in a100-mig-1g\.5gb$"):
+        gpus.find_gpu(word)
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"), [("Tesla T4", "sm_75"), ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "sm_90")]
+)
+def test_a_gpu_in_a_spelling_of_its_own_is_found(
+    name: str, arch: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["targets", name]) == 0
+    assert [row.split()[1] for row in capsys.readouterr().out.splitlines()[2:3]] == [arch]
 
 
 def test_the_shell_offers_the_targets_of_the_project_and_every_known_word(

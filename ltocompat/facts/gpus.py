@@ -26,6 +26,8 @@ _NOISE = (
     r"active|laptop|mobile|notebook|embedded|oem|gpu|graphics|max q|with|design|generation|edition|"
     r"engineering|reference|developer|kit|devkit)\b"
 )
+# The beginning of a name that has a MIG profile alone: mig-1g.10gb, 3g.20gb.
+MIG = re.compile(r"\bmig\b|[1-7]g\.")
 # A vGPU: the size of its frame buffer and its kind, behind the name; on MIG the slices before that.
 _VGPU = r"-(?:[0-9]-)?[0-9]{1,3}(?:[ABCQ]|CME)$"
 _VENDOR = frozenset({"geforce", "tesla", "quadro"})
@@ -311,7 +313,10 @@ def _unknown(text: str) -> UsageError:
     named = re.search(r"[a-z]", short, re.IGNORECASE)  # numbers name no model that is near
     near = difflib.get_close_matches(_without_vendor(short), spelled, n=3) if named else ()
     hint = f"is it {' or '.join(map(spelled.__getitem__, near))}? " if near else ""
-    return UsageError(f"{short!r} is not a known GPU: {hint}write its architecture, such as sm_90")
+    write = "write its architecture, such as sm_90"
+    if MIG.match(short.lower()):
+        write = "write also the GPU of the MIG instance, as in a100-mig-1g.5gb"
+    return UsageError(f"{short!r} is not a known GPU: {hint}{write}")
 
 
 def find_gpu(text: str) -> Gpu:

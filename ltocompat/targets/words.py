@@ -40,6 +40,8 @@ def target_words() -> Iterator[TargetWord]:
         yield TargetWord("driver", f"R{branch}", "; ".join(parts))
     for group in groups():
         yield TargetWord("gpu", group, ", ".join(map(str, gpus_named(group, System(), None))))
+    slices = "sm_80, as the whole GPU: a MIG instance of any GPU is written like this"
+    yield TargetWord("gpu", "a100-mig-1g.5gb", slices)
     for sm in reversed(gpus.sms()):
         names = [model.name for model in gpus.gpu_models() if model.number == sm.number]
         since = f"{sm.name}, CUDA {sm.first_toolkit} to {sm.last_toolkit or 'now'}"
