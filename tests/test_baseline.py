@@ -109,7 +109,8 @@ def test_what_is_allowed_for_good_says_why(beside: list[str], capsys: Captured) 
     path = build("1.0", {"k/a.ptx": PTX_13})
     assert run(["audit", path]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("audit passed: policy ltocompat.toml; not counted: 1 allowed\n")
+    passed = f"audit passed: {path}; policy ltocompat.toml; not counted: 1 allowed\n"
+    assert out.startswith(passed)
     assert "fail (allowed)" in out
     assert "allowed (nobody has it): fail PTX-01 on prod: " in out
     assert run(["audit", path, "--format", "json"]) == 0

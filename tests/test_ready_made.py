@@ -187,7 +187,7 @@ def test_what_was_built_is_looked_for_beside_the_policy(
     project.build()
     monkeypatch.chdir(project.folder / "kernels")
     assert run(["audit"]) == 0
-    assert "audit passed: policy ../pyproject.toml" in capsys.readouterr().out
+    assert "; policy ../pyproject.toml; " in capsys.readouterr().out
     monkeypatch.chdir(tmp_path)
     assert run(["audit", "--config", "kernels/pyproject.toml"]) == 0
 

@@ -134,7 +134,7 @@ def test_the_policy_of_the_readme_passes_libcuvs(
     (tmp_path / "pyproject.toml").write_text(readme.policy(), "utf-8")
     monkeypatch.chdir(tmp_path)
     assert run(["audit", path, "--install-linkers"]) == 0
-    assert capsys.readouterr().out.startswith("audit passed: policy pyproject.toml\n")
+    assert capsys.readouterr().out.startswith(f"audit passed: {path}; policy pyproject.toml\n")
 
 
 def test_without_a_policy_cusparse_fails_and_libcuvs_passes_as_with_a_trial(

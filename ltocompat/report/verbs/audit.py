@@ -138,8 +138,10 @@ def _headline(audit: Audit) -> Iterator[Block]:
     elif audit.outcome is Outcome.UNDECIDED:
         yield from _undecided(audit)
     else:
-        without = "there is no device code; " if audit.empty else ""
-        yield Paragraph(("audit passed: ", without, *_held_to(policy), *_not_counted(audit)))
+        paths = {audited.result.path for audited in audit.audits}
+        passed = Code(min(paths)) if len(paths) == 1 else count(len(paths), "file")
+        passed = "there is no device code" if audit.empty else passed
+        yield Paragraph(("audit passed: ", passed, "; ", *_held_to(policy), *_not_counted(audit)))
 
 
 def _undecided(audit: Audit) -> Iterator[Block]:
