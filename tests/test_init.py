@@ -263,6 +263,19 @@ def test_nothing_is_asked_that_no_package_can_do(folder: Path) -> None:
     assert "targets" not in tomllib.loads((folder / "none.toml").read_text("utf-8"))
 
 
+@pytest.mark.parametrize("ptx", ["12.9", "13.5"])
+def test_a_target_on_which_nothing_passes_is_no_driver_that_the_gpus_work_with(
+    ptx: str, folder: Path
+) -> None:
+    """No driver in the tables reads the PTX of CUDA 13.5, so the exceptions are for the target."""
+    assert run(["init", package(folder, f"ptx/nvrtc-{ptx}-compute_80.ptx")]) == 0
+    text = (folder / "ltocompat.toml").read_text("utf-8")
+    passes = 'target = "oldest"' not in text
+    assert passes == (ptx == "12.9")
+    assert ("  # with this driver" in text) == passes
+    assert ("# no known driver and GPU pass: the exceptions below are" in text) != passes
+
+
 def test_an_audit_that_forgives_alone_is_a_policy(folder: Path) -> None:
     name = package(folder, "cubin/nvrtc-13.0-sm_90.cubin")
     for text in (

@@ -26,7 +26,9 @@ from ltocompat.targets.text_file import OWN
 from ltocompat.targets.writing import toml_value
 
 _NAME = "oldest"
-_NEWER = "  # with this driver or a newer one"
+_WITH = "  # with this driver"
+_NEWER = f"{_WITH} or a newer one"
+_NONE_PASSES = "no known driver and GPU pass: the exceptions below are for this target"
 # Days for which today's findings are ignored.
 DAYS = 90
 
@@ -145,12 +147,16 @@ class DraftTarget(Struct, frozen=True):
         # Windows has drivers with other numbers, so its branch is named.
         driver = f"R{self.driver.branch}" if self.system == "windows" else self.driver
         required, newer = self.served or self.gpus, len(self.served) > len(self.gpus)
+        failing = any(
+            each.target == _NAME and each.verdict >= Verdict.UNKNOWN for each in self.ignored
+        )
         target = [
+            *([f"# {_NONE_PASSES}"] if failing else []),
             f"[targets.{_NAME}]",
             *([f'os = "{self.system}"'] if self.system != "linux" else []),
             f'driver = "{driver}"',
             *([f'nvjitlink = "{self.nvjitlink}"'] if self.nvjitlink else []),
-            *([f"gpu = {json.dumps(self.gpus)}  # with this driver"] if self.gpus else []),
+            *([f"gpu = {json.dumps(self.gpus)}{_WITH * (not failing)}"] if self.gpus else []),
             "",
         ]
         lines = [
