@@ -81,7 +81,7 @@ def test_a_result_is_a_finding_on_an_artifact_and_not_on_each_module() -> None:
     }
     assert value["message"]["text"] == (
         "the driver refuses it with error 222 (target prod, GPU h100, l4, 3 modules). "
-        "Remedy: ship SASS for sm_90."
+        "Remedy: ship SASS for sm_90"
     )
 
 

@@ -13,13 +13,35 @@ from ltocompat.report import Options, Report, writer
 from ltocompat.report.document import Column, Table
 from ltocompat.report.text import (
     Few,
+    alternatives,
     binary_size,
     clip_place,
     escape,
     evidence_label,
     first_clauses,
     makers_label,
+    sentence,
 )
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("run pip install nvidia-nvjitlink-cu12", ""),
+        ("add --trial-link", ""),
+        ("run patchelf --remove-rpath k/libx.so", ""),
+        ("for example driver=580,gpu=h100,nvjitlink=13.5", ""),
+        ("rebuild for the GPU (-gencode arch=compute_90,code=sm_90)", "."),
+        ("run `ltocompat inspect --images FILE`", "."),
+        ("update the driver", "."),
+        ("update the driver.", ""),
+    ],
+)
+def test_a_full_stop_never_becomes_part_of_a_pasted_command(text: str, end: str) -> None:
+    assert sentence(text) == f"{text}{end}"
+    if not text.endswith("."):
+        mark = ". Or" if end else "; or"
+        assert alternatives([text, "wait"]) == f"{text}{mark} wait"
 
 
 @pytest.mark.parametrize(

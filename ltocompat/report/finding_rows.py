@@ -14,7 +14,7 @@ from ltocompat.model.location import Location
 from ltocompat.model.projection import From, project
 from ltocompat.model.verdict import MOST_KERNELS, Finding, Result
 from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
-from ltocompat.report.text import escape, safe_text
+from ltocompat.report.text import alternatives, escape, safe_text
 from ltocompat.rules.prose import title_of
 
 
@@ -100,7 +100,7 @@ def _row(group: GroupedFinding, digest: str, number: int) -> FindingRow:
         target=escape(next(iter(group.cells)).target),
         gpus=tuple(dict.fromkeys(escape(cell.gpu) for cell in group.cells if cell.gpu)),
         routes=tuple(dict.fromkeys(cell.route for cell in group.cells if cell.route)),
-        remedy=safe_text(". Or ".join(group.fixes)),
+        remedy=safe_text(alternatives(group.fixes)),
         fingerprint=digest,
         number=number,
         group=group,

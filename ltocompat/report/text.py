@@ -20,6 +20,7 @@ LONG_ROOT = 16  # characters of a folder that is worth to be told once
 _COMMAND = re.compile(
     r"\b(?:ltocompat|pip) [a-z]+(?: install)?(?: (?:'[^']+'|\S*(?:[-</.=:\d]|[A-Z]{2})\S*))+"
 )
+_PASTED = re.compile(r"[-/<=:_\d][^\s)`]*$")  # the end of a command, an option or a place
 _CLAUSE_END = re.compile(r"(?<!Requires-Dist)(?<!epends): |; |\. |, (?:or|so|which|and) ")
 
 # The first character of what CI systems obey. GitHub's runner passes over blanks before ``::``, and
@@ -145,8 +146,19 @@ def common_folder(paths: Iterable[str], least: int = 1) -> str:
 
 
 def sentence(text: str) -> str:
-    """End a sentence with one full stop; users' texts in policies may already have one."""
-    return text if text.endswith(".") else f"{text}."
+    """End a sentence with one full stop, unless its last word is one to paste, as of a command.
+
+    Users' texts in policies may already have a full stop.
+    """
+    return text if text.endswith(".") or _PASTED.search(text) else f"{text}."
+
+
+def alternatives(fixes: Iterable[str]) -> str:
+    """Return several fixes as sentences, of which a command has no full stop behind it."""
+    first, *others = [*fixes] or [""]
+    for fix in others:
+        first += f"; or {fix}" if _PASTED.search(first) else f". Or {fix}"
+    return first
 
 
 def truncate(text: str) -> str:

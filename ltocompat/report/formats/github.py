@@ -26,7 +26,7 @@ from ltocompat.report.document import Block, Code, Heading, Paragraph, first_lin
 from ltocompat.report.formats import markdown
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, grouped_findings
 from ltocompat.report.sorted_records import FindingRecord, SortedRecords, sort_records
-from ltocompat.report.text import escape, truncate
+from ltocompat.report.text import alternatives, escape, truncate
 from ltocompat.rules.prose import title_of
 
 # The environment variable that names the file of the summary.
@@ -154,7 +154,7 @@ def _lines(group: GroupedFinding) -> Iterator[str]:
 def _item(group: GroupedFinding) -> tuple[str, ...]:
     finding = group.finding
     (path,) = group.modules
-    remedy = (". Remedy: ", truncate(". Or ".join(group.fixes))) if group.fixes else ()
+    remedy = (". Remedy: ", truncate(alternatives(group.fixes))) if group.fixes else ()
     place = Code(truncate((finding.example or Location(path)).shown))
     opening = f"{finding.level} {finding.rule}: "
     return (opening, truncate(finding.message), " on ", Code(_cells(group)), " at ", place, *remedy)

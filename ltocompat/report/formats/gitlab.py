@@ -13,7 +13,7 @@ from ltocompat.report import Writable
 from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.sorted_records import SortedRecords
-from ltocompat.report.text import escape, safe_text, sentence
+from ltocompat.report.text import escape, safe_text
 
 _SEVERITIES = {"error": "critical", "warning": "minor", "note": "info"}
 
@@ -36,9 +36,10 @@ def write(answer: SortedRecords, stream: Writable) -> None:
 
 def _text(row: FindingRow) -> str:
     gpus = f" ({', '.join(row.gpus)})" if row.gpus else ""
-    remedy = f" Remedy: {sentence(row.remedy)}" if row.remedy else ""
+    remedy = f"; remedy: {row.remedy}" if row.remedy else ""
     word = row.level if row.verdict == "ok" else row.verdict  # a finding has more to say than ok
-    return f"{word} on {row.target}{gpus}: {sentence(row.message)}{remedy} At {row.place}."
+    message = row.message.removesuffix(".")
+    return f"{word} on {row.target}{gpus} at {row.place}: {message}{remedy}"
 
 
 def _issue(text: str, rule: str, key: str, level: str, path: str) -> dict[str, object]:

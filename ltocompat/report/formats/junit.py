@@ -14,7 +14,7 @@ from ltocompat.model.verdict import Finding, Level, Result, Verdict
 from ltocompat.report import Failure, Writable
 from ltocompat.report.cells import cell_of
 from ltocompat.report.sorted_records import SortedRecords
-from ltocompat.report.text import safe_text, sentence
+from ltocompat.report.text import safe_text
 
 
 def write(answer: SortedRecords, stream: Writable) -> None:
@@ -80,7 +80,7 @@ def _content(result: Result) -> Iterator[str]:
 def _line(finding: Finding) -> str:
     where = f" (at {finding.example.shown})" if finding.example else ""
     found = f"{finding.message}{where}"
-    text = f"{sentence(found)} Remedy: {finding.remedy}" if finding.remedy else found
+    text = f"{found.removesuffix('.')}; remedy: {finding.remedy}" if finding.remedy else found
     verdict = "" if finding.verdict is Verdict.OK else f"{finding.verdict} "
     return safe_text(f"{finding.level}: {verdict}{finding.rule}: {text}")
 

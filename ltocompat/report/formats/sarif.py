@@ -27,7 +27,7 @@ from ltocompat.report.finding_rows import FindingRow, finding_rows
 from ltocompat.report.formats.jsonstream import Array, encode
 from ltocompat.report.grouped_findings import GroupedFinding
 from ltocompat.report.sorted_records import SortedRecords
-from ltocompat.report.text import escape, safe_text, sentence
+from ltocompat.report.text import alternatives, escape, safe_text, sentence
 from ltocompat.rules.prose import rules
 
 SCHEMA = (
@@ -129,7 +129,7 @@ def _message(group: GroupedFinding, target: str) -> str:
     named = target if target == ANY_TARGET.name else f"target {target}"
     where = named + (f", GPU {gpus}" if gpus else "")
     modules = f", {count(group.module_count, 'module')}" if group.module_count else ""
-    remedy = f" Remedy: {sentence('. Or '.join(group.fixes))}" if group.fixes else ""
+    remedy = f" Remedy: {sentence(alternatives(group.fixes))}" if group.fixes else ""
     text = safe_text(f"{finding.message} ({where}{modules}).{remedy}")
     return re.sub(r"\{(\d+)\}", r"{{\1}}", text.replace("](", "] ("))
 

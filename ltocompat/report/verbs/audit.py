@@ -25,7 +25,7 @@ from ltocompat.report.diagnostics import long_root
 from ltocompat.report.document import Block, Code, Items, Paragraph, first_lines
 from ltocompat.report.grouped_findings import GroupedFinding, grouped_findings
 from ltocompat.report.sorted_records import FindingRecord
-from ltocompat.report.text import truncate
+from ltocompat.report.text import alternatives, truncate
 from ltocompat.report.verbs.check import Tally
 from ltocompat.report.verbs.check import blocks as checked
 from ltocompat.rules.builtin_rules import ASKED_BY_PROJECT, TOO_LARGE
@@ -172,7 +172,7 @@ def _because(
     first, others = found[0], (every or len(found)) - 1
     yield Paragraph((opening, *_finding(first, long_root(found))))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
-    todo: tuple[str, ...] = (truncate(". Or ".join(first.fixes)),)
+    todo: tuple[str, ...] = (truncate(alternatives(first.fixes)),)
     if untried:
         todo = ("let the linker decide: ", *_adding(policy, TRIAL_OPTION, "trial-link = true"))
     if any(todo):
