@@ -107,7 +107,7 @@ def test_drv_01_code_older_than_the_tables_runs_where_their_oldest_does(
     [  # release notes of CUDA 11.0, table 2: the driver of each toolkit
         ("7.0", "4.2", "346.46", "343.19"),
         ("8.0", "5.0", "367.48", "361.93.02"),
-        ("9.0", "6.0", "384.81", "384.59"),
+        ("9.0", "6.0", "384.81", "381.22"),
         ("10.0", "6.3", "410.48", "396.37"),
         ("10.2", "6.5", "440.33", "418.39"),
     ],
@@ -117,10 +117,26 @@ def test_code_from_before_cuda_11_runs_from_the_driver_of_its_release_on(
 ) -> None:
     sass = loading(image(ImageKind.SASS, "sm_50", cuda), on="sm_50")
     ptx = loading(image(ImageKind.PTX, "sm_50", isa=isa), on="sm_50")
-    for rule, subject in (("DRV-01", sass), ("PTX-01", ptx)):
+    known = FAIL if cuda != "7.0" else UNKNOWN  # no row is older
+    for rule, subject, below in (("DRV-01", sass, UNKNOWN), ("PTX-01", ptx, known)):
         assert judged(rule, subject, driver(least)) is OK
         assert judged(rule, subject, driver("450.51.05")) is OK
-        assert judged(rule, subject, driver(older)) is UNKNOWN
+        assert judged(rule, subject, driver(older)) is below
+        assert judged(rule, subject, driver(f"{least.partition('.')[0]}.1")) is UNKNOWN  # a beta
+
+
+@pytest.mark.parametrize("isa", ["7.0", "7.8", "8.2", "9.5"])
+@pytest.mark.parametrize("version", ["346.46", "418.39", "440.33.01"])
+def test_ptx_01_no_driver_from_before_cuda_11_compiles_later_ptx(isa: str, version: str) -> None:
+    """cudagrad 0.2.8 has PTX 8.2; it was unknown whether driver 418 compiles it."""
+    subject = loading(image(ImageKind.PTX, "sm_50", isa=isa), on="sm_50")
+    assert judged("PTX-01", subject, driver(version)) is FAIL
+
+
+@pytest.mark.parametrize("isa", ["3.2", "4.1"])
+def test_ptx_01_the_drivers_of_the_oldest_releases_are_not_known(isa: str) -> None:
+    subject = loading(image(ImageKind.PTX, "sm_50", isa=isa), on="sm_50")
+    assert judged("PTX-01", subject, driver("418.39")) is UNKNOWN
 
 
 @pytest.mark.parametrize(

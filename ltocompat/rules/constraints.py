@@ -124,24 +124,28 @@ def driver_of_major(major: int) -> Versions:
 
 
 def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
-    """A driver of a CUDA release or a newer one.
+    """A driver of a CUDA release or a newer one; older drivers surely fail.
 
-    A driver outside of the tables may be such a driver.
+    A driver newer than the tables may be such a driver, as may the first drivers of a branch from
+    before CUDA 11. Which drivers CUDA 6.5 and older releases have is unknown.
 
     Args:
         cuda: the release.
         surely: True if all such drivers work; else only older ones surely fail.
     """
     branch, known = drivers.first_branch_from(cuda), drivers.driver_branches()
+    sure = Verdict.OK if surely else Verdict.UNKNOWN
     if earlier := drivers.earlier_driver(cuda):
-        text, sure = f">= {earlier} (CUDA {cuda})", Verdict.OK if surely else Verdict.UNKNOWN
-        spans = ((drivers.before_tables(), Verdict.UNKNOWN), (earlier, sure))
+        text = f">= {earlier} (CUDA {cuda})"
+        oldest = min(drivers.earlier_drivers().values())
+        beta = DriverVersion((earlier.branch,))
+        spans = ((oldest, Verdict.FAIL), (beta, Verdict.UNKNOWN), (earlier, sure))
         return Versions(Component.DRIVER, text, Verdict.UNKNOWN, spans)
     first = DriverVersion((branch,)) if branch else drivers.beyond_tables()
     named = f">= {branch}" if branch else f"newer than {known[-1]}"
-    from_first = Verdict.OK if branch and surely else Verdict.UNKNOWN
-    spans = ((DriverVersion((known[0],)), Verdict.FAIL), (first, from_first))
-    return Versions(Component.DRIVER, f"{named} (CUDA {cuda})", Verdict.UNKNOWN, spans)
+    before = Verdict.UNKNOWN if cuda < (drivers.branch_cuda(known[0]) or cuda) else Verdict.FAIL
+    spans = ((first, sure if branch else Verdict.UNKNOWN),)
+    return Versions(Component.DRIVER, f"{named} (CUDA {cuda})", before, spans)
 
 
 class DriverOfWriter(AlwaysMet, frozen=True):
