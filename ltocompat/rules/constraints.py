@@ -136,16 +136,15 @@ def driver_of_cuda(cuda: Release, *, surely: bool = True) -> Versions:
     branch, known = drivers.first_branch_from(cuda), drivers.driver_branches()
     sure = Verdict.OK if surely else Verdict.UNKNOWN
     if earlier := drivers.earlier_driver(cuda):
-        text = f">= {earlier} (CUDA {cuda})"
         oldest = min(drivers.earlier_drivers().values())
         beta = DriverVersion((earlier.branch,))
         spans = ((oldest, Verdict.FAIL), (beta, Verdict.UNKNOWN), (earlier, sure))
-        return Versions(Component.DRIVER, text, Verdict.UNKNOWN, spans)
+        return Versions(Component.DRIVER, f">= {earlier} (CUDA {cuda})", Verdict.UNKNOWN, spans)
     first = DriverVersion((branch,)) if branch else drivers.beyond_tables()
     named = f">= {branch}" if branch else f"newer than {known[-1]}"
     before = Verdict.UNKNOWN if cuda < (drivers.branch_cuda(known[0]) or cuda) else Verdict.FAIL
-    spans = ((first, sure if branch else Verdict.UNKNOWN),)
-    return Versions(Component.DRIVER, f"{named} (CUDA {cuda})", before, spans)
+    span = (first, sure if branch else Verdict.UNKNOWN)
+    return Versions(Component.DRIVER, f"{named} (CUDA {cuda})", before, (span,))
 
 
 class DriverOfWriter(AlwaysMet, frozen=True):

@@ -1,11 +1,13 @@
 """CUDA libraries that a host file needs, opens by name, or has a copy of inside.
 
-A copy is told by a string that only the library's own code has, each checked in real files:
+A copy is told by a whole string that only the library's own code has, each checked in real files:
 
 * libcudart: the format ``/cudart.shm.%x.%x.%llx`` of its shared memory (libcudart.so of 12.9 and
   13.5, and inside cuBLAS, cuSPARSE 12.3.1, cuVS). Of its version it tells the major, by messages
   that came with 12 and with 13 (libcudart of the 16 minors 11.7 to 13.5, Linux; copies inside 130
-  libraries of wheels for CUDA 9 to 13, Linux on both processors and Windows).
+  libraries of wheels for CUDA 9 to 13, Linux on both processors and Windows). On Windows there is
+  no such memory, and the messages tell the copy. On Linux others have them, too: libcudadevrt.a,
+  and whatever explains errors. driver_types.h and cuda.h have them inside longer sentences.
 * libnvJitLink: ``NVJITLINK_TRACE_MESSAGES``, an environment variable (12.4.127 and 13.5.37; no
   caller has it, unlike the names of the error codes). Its functions prove nothing: a program that
   opens the library at run time may define every one of them (jax-cuda13-plugin, aarch64).
@@ -51,8 +53,9 @@ _RUNTIME_MARKS = {
     b"is using CUDA Dynamic Parallelism, but the current": "12",
     b'Duplicate entry kernels named "%s" detected': "13",
 }
+_SHARED_MEMORY = b"/cudart.shm."
 _STATIC_MARKS = {
-    b"/cudart.shm.": "libcudart",
+    _SHARED_MEMORY: "libcudart",
     **dict.fromkeys(_RUNTIME_MARKS, "libcudart"),
     b"NVJITLINK_TRACE_MESSAGES": "libnvJitLink",
     b"nvrtc: error: failed to load builtins": "libnvrtc",
@@ -86,9 +89,8 @@ class _Strings(Struct):
 
     opened: dict[str, int] = field(default_factory=dict)
     tails: dict[str, int] = field(default_factory=dict)
-    marks: dict[str, str] = field(default_factory=dict)
+    marks: dict[bytes, str] = field(default_factory=dict)
     banners: dict[str, int] = field(default_factory=dict)
-    runtime: str | None = None
     ptx: PtxTexts = field(default_factory=PtxTexts)
 
 
@@ -112,15 +114,18 @@ def libraries_of(host: ObjectReader) -> tuple[tuple[CudaLibrary, ...], tuple[Ptx
         for file, text in sorted(evidence.items())
         if file not in words and (name := library_name(file)) and name != own
     ]
+    if host.format == "ELF" and _SHARED_MEMORY not in strings.marks:
+        strings.marks = {m: text for m, text in strings.marks.items() if m not in _RUNTIME_MARKS}
     return (*needed, *opened, *_static(own, strings)), strings.ptx.sorted()
 
 
 def _static(own: str | None, strings: _Strings) -> Iterable[CudaLibrary]:
     """The copies inside, with a version where all banners agree."""
-    for name, mark in strings.marks.items():
+    newest = {name: mark for mark, name in _STATIC_MARKS.items() if mark in strings.marks}
+    for name, mark in newest.items():
         if name == own:
             continue
-        evidence, version = mark, strings.runtime if name == "libcudart" else None
+        evidence, version = strings.marks[mark], _RUNTIME_MARKS.get(mark)
         if name in _COMPILERS and len(strings.banners) == 1:
             (version, offset), *_ = strings.banners.items()
             evidence += f', compiler banner "V{version}" at {offset:#x}'
@@ -189,14 +194,11 @@ def _note(view: ByteView, at: int, span: tuple[int, int], found: _Strings) -> No
     before = max(span[0], at - _AROUND)
     data = view.read(before, min(span[1], at + 2 * _AROUND) - before)
     head, tail = data[: at - before], data[at - before :]
-    for mark, name in _STATIC_MARKS.items():
-        if tail.startswith(mark):
-            shown = tail.partition(b"\0")[0].decode("ascii", "replace")[:48]
-            major = _RUNTIME_MARKS.get(mark)
-            if name not in found.marks or (major and major > (found.runtime or "")):
-                found.marks[name] = f'string "{shown}" at {at:#x}'
-                found.runtime = major or found.runtime
-            return
+    for mark in filter(tail.startswith, _STATIC_MARKS):
+        shown = tail.partition(b"\0")[0].decode("ascii", "replace")[:48]
+        if _starts_string(head):
+            found.marks.setdefault(mark, f'string "{shown}" at {at:#x}')
+        return
     if tail.startswith(BANNER):
         banner = _BANNER_TEXT.match(tail)
         if banner and _starts_string(head) and not head.endswith(_TOOLS):
