@@ -96,18 +96,39 @@ def error_texts() -> Texts:
     """Yield the messages that the code raises as one string; a value counts as a word."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            where = f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', 0)}"
             call = node.exc if isinstance(node, ast.Raise) else None
             if isinstance(call, ast.Call) and _ERRORS.fullmatch(ast.unparse(call.func)):
-                where = f"{path.relative_to(PACKAGE)}:{call.lineno}"
                 yield from ((where, text) for text in _strings(call))
+            if isinstance(node, ast.FunctionDef):
+                yield from ((where, text) for text in _restatements(node))
+
+
+def _restatements(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield what ``restated`` makes of errors, from literals or the names that a function gives."""
+    inside = list(ast.walk(function))
+    given: dict[str, ast.expr] = {}
+    for node in inside:
+        if isinstance(node, ast.Assign):
+            given[ast.unparse(node.targets[0])] = node.value
+    for node in inside:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "restated":
+            words = {word.arg: word.value for word in node.keywords}
+            parts = [node.args[1], words.get("advice", ast.Constant(""))]
+            text, advice = (_string(given.get(ast.unparse(part), part)) for part in parts)
+            yield f"{text or 'Value'}: Value{advice}"
 
 
 def _strings(call: ast.Call) -> Iterator[str]:
-    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            yield value.value
-        elif isinstance(value, ast.JoinedStr):
-            yield "".join(
-                str(part.value) if isinstance(part, ast.Constant) else "Value"
-                for part in value.values
-            )
+    values = (*call.args, *(keyword.value for keyword in call.keywords))
+    return filter(None, map(_string, values))
+
+
+def _string(value: ast.expr) -> str:
+    """Return a literal with a word for each of its values; empty for another expression."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return value.value
+    if isinstance(value, ast.JoinedStr):
+        parts = value.values
+        return "".join(str(p.value) if isinstance(p, ast.Constant) else "Value" for p in parts)
+    return ""

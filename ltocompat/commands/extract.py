@@ -12,7 +12,7 @@ from msgspec import Struct
 from ltocompat.commands.options import ExtractOptions, answers, named, public, with_failures
 from ltocompat.files.fatbin import StoredImage
 from ltocompat.files.output import write_new
-from ltocompat.model.errors import Malformed, UsageError
+from ltocompat.model.errors import Malformed, UsageError, restated
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import Image, Skipped
 from ltocompat.model.location import Location, refuse_address
@@ -63,10 +63,8 @@ def run(options: ExtractOptions) -> Iterator[Extracted | Skipped | Failure]:
 
 def _extract_place(text: str, options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     place, directory = Location.parse(text), os.fspath(options.output)
-    try:
+    with restated(UsageError, f"the folder {directory!r} can't be created", OSError, brief=True):
         os.makedirs(directory, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"the folder {directory!r} can't be created: {error.strerror}") from error
     found = False
     for stored in images_at(place, options.settings):
         found = True

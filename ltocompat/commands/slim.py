@@ -13,7 +13,15 @@ from zipfile import BadZipFile, is_zipfile
 from msgspec.structs import replace
 
 from ltocompat.commands.check import resolve_targets
-from ltocompat.commands.options import OnError, SlimOptions, StrPath, answers, named, public
+from ltocompat.commands.options import (
+    OnError,
+    SlimOptions,
+    StrPath,
+    answers,
+    named,
+    public,
+    with_failures,
+)
 from ltocompat.commands.policy.values import NO_POLICY, Policy
 from ltocompat.commands.read_artifacts import ArtifactReader, ScanOptions
 from ltocompat.facts import drivers, nvjitlink_minors
@@ -23,7 +31,7 @@ from ltocompat.files.archives.folder import is_environment
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.output import folder_of
 from ltocompat.model.arch import ArchForm
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.errors import LtocompatError, UsageError, restated
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
@@ -102,22 +110,23 @@ def run(options: SlimOptions) -> Iterator[Slimmed | Note | Failure]:
         raise UsageError(f"it is unknown which code some nodes need: {reason}")
     kept = _kept(options, targets, policy)
     packing = _packing(options)
-    for text in named(options.paths):
-        try:
-            path = os.path.normpath(text)
-            with folder_of(_target(path, options)):
-                next(files(Location(path), options.settings), None)  # an empty folder is an error
-                yield from licence_notes(path)
-                yield _smallest(path, options, kept, packing, targets)
-        except LtocompatError as error:
-            yield Failure.of(error)
-        except (OSError, BadZipFile) as error:  # of the input, or of temporary files
-            reason = getattr(error, "strerror", None) or str(error)
-            message = (
-                f"{path!r} can't be rewritten: {reason}; make sure that the input is complete, and "
-                "that TMPDIR has room for a copy"
-            )
-            yield Failure.of(LtocompatError(message))
+    paths = map(os.path.normpath, named(options.paths))
+    yield from with_failures(_slimmed(path, options, kept, packing, targets) for path in paths)
+
+
+def _slimmed(
+    path: str, options: SlimOptions, kept: Kept, packing: Packing | None, targets: Sequence[Target]
+) -> Iterator[Slimmed | Note]:
+    text = f"{path!r} can't be rewritten"
+    advice = "; make sure that the input is complete, and that TMPDIR has room for a copy"
+    errors = OSError, BadZipFile  # of the input, or of temporary files
+    with (
+        restated(LtocompatError, text, *errors, advice=advice, brief=True),
+        folder_of(_target(path, options)),
+    ):
+        next(files(Location(path), options.settings), None)  # an empty folder is an error
+        yield from licence_notes(path)
+        yield _smallest(path, options, kept, packing, targets)
 
 
 def _policy(policy: Policy | StrPath | None) -> Policy:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, cast
 from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
-from ltocompat.model.errors import Malformed
+from ltocompat.model.errors import Malformed, restated
 from ltocompat.model.image import Compression
 from ltocompat.model.limits import WORK, Budget
 
@@ -162,13 +162,11 @@ class Prefix(Struct, weakref=True):
             raise RuntimeError("a thread can extend only the prefix that it decoded last")
         parts = [self.data]
         have = len(self.data)
-        try:
+        with restated(Malformed, "a Zstandard frame can't be decoded", zstandard.ZstdError):
             while have < wanted and (part := self._stream.read(min(wanted - have, _STEP))):
                 payload.budget.check_time()
                 parts.append(part)
                 have += len(part)
-        except zstandard.ZstdError as error:
-            raise Malformed(f"a Zstandard frame can't be decoded: {error}") from error
         self.data = b"".join(parts)
         self.complete = have < wanted
         if self.complete and payload.declared is not None:  # and that is more than was asked for
@@ -197,13 +195,11 @@ def _zstd(payload: Payload) -> bytes:
     declared = payload.declared or 0
     payload.budget.check_call(declared, _SPEED)
     stored = payload.stored.all()
-    try:
+    with restated(Malformed, "a Zstandard frame can't be decoded", zstandard.ZstdError):
         number = zstandard.frame_content_size(stored)
         if number not in (declared, -1):
             raise Malformed(f"a Zstandard frame has {number} bytes, but its entry says {declared}")
         data = _decompressor(None).decompress(stored, max_output_size=declared)
-    except zstandard.ZstdError as error:
-        raise Malformed(f"a Zstandard frame can't be decoded: {error}") from error
     return _whole(data, declared, "a Zstandard frame")
 
 
@@ -218,20 +214,18 @@ def _lz4(payload: Payload) -> bytes:
         return _lz4_frame(stored, declared)
     import lz4.block
 
-    try:
+    errors = lz4.block.LZ4BlockError, ValueError, OverflowError
+    with restated(Malformed, f"an LZ4 block of {len(stored)} bytes can't be decoded", *errors):
         data = bytes(lz4.block.decompress(stored, uncompressed_size=declared))
-    except (lz4.block.LZ4BlockError, ValueError, OverflowError) as error:
-        raise Malformed(f"an LZ4 block of {len(stored)} bytes can't be decoded: {error}") from error
     return _whole(data, declared, "an LZ4 block")
 
 
 def _lz4_frame(stored: bytes, declared: int) -> bytes:
     import lz4.frame
 
-    try:
+    errors = RuntimeError, ValueError, EOFError
+    with restated(Malformed, "an LZ4 frame can't be decoded", *errors):
         data = bytes(lz4.frame.LZ4FrameDecompressor().decompress(stored, max_length=declared + 1))
-    except (RuntimeError, ValueError, EOFError) as error:
-        raise Malformed(f"an LZ4 frame can't be decoded: {error}") from error
     return _whole(data, declared, "an LZ4 frame")
 
 
@@ -253,11 +247,10 @@ def zstd_frame(view: ByteView, offset: int, budget: Budget) -> tuple[int, int | 
     import zstandard
 
     head = view.peek(offset, 18)
-    try:
+    errors = zstandard.ZstdError, ValueError
+    with restated(Malformed, f"no Zstandard frame header at {offset:#x}", *errors):
         parameters = zstandard.get_frame_parameters(head)
         position = offset + zstandard.frame_header_size(head)
-    except (zstandard.ZstdError, ValueError) as error:
-        raise Malformed(f"no Zstandard frame header at {offset:#x}: {error}") from error
     position = _zstd_blocks_end(view, position, budget) + (4 if parameters.has_checksum else 0)
     if position > view.size:
         raise Malformed(f"a Zstandard frame at {offset:#x} runs past the end")

@@ -62,13 +62,10 @@ def created(path: str) -> Iterator[BinaryIO]:
         LtocompatError: the name exists already, or the file can't be written.
     """
     _refuse_taken(path)
-    try:
-        with _Part(path) as part:
-            with open(part.fd, "w+b", closefd=False) as file:
-                yield file
-            part.become(path)
-    except OSError as error:
-        raise _unwritten(path, error) from error
+    with writing(path), _Part(path) as part:
+        with open(part.fd, "w+b", closefd=False) as file:
+            yield file
+        part.become(path)
 
 
 @contextmanager

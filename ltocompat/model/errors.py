@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 _LONGEST = 4000  # characters; those of our own, without what they quote, have some hundreds
 
@@ -34,12 +34,34 @@ class UnreadableInput(LtocompatError):
 
 
 @contextmanager
-def readable(what: str, *errors: type[Exception], done: str = "read") -> Iterator[None]:
-    """Raise an ``UnreadableInput`` that names ``what`` instead of any of these errors."""
+def restated(
+    kind: type[Exception],
+    text: str,
+    *errors: type[Exception],
+    advice: str = "",
+    brief: bool = False,
+) -> Iterator[None]:
+    """Raise an error of ``kind`` instead of any of these; it quotes them after ``text``.
+
+    Args:
+        kind: the error to raise.
+        text: its beginning.
+        errors: what is raised again.
+        advice: its end.
+        brief: False to quote the number and the path of an error of the system too.
+    """
     try:
         yield
     except errors as error:
-        raise UnreadableInput(f"{what} can't be {done}: {error}") from error
+        reason = (brief and getattr(error, "strerror", None)) or error
+        raise kind(f"{text}: {reason}{advice}") from error
+
+
+def readable(
+    what: str, *errors: type[Exception], done: str = "read"
+) -> AbstractContextManager[None]:
+    """Raise an ``UnreadableInput`` that names ``what`` instead of any of these errors."""
+    return restated(UnreadableInput, f"{what} can't be {done}", *errors)
 
 
 class UsageError(LtocompatError):

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin
 import msgspec
 from msgspec.structs import replace
 
-from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.errors import UnreadableInput, restated
 from ltocompat.model.generic import T
 from ltocompat.packages.values import normalized
 
@@ -133,10 +133,8 @@ def _is_json(content_type: str) -> bool:
 
 
 def _decoded(data: bytes, kind: type[T], url: str, what: str) -> T:
-    try:
+    with restated(UnreadableInput, f"{url} is not {what}", ValueError, RecursionError):
         return msgspec.json.decode(data, type=kind)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableInput(f"{url} is not {what}: {error}") from error
 
 
 def _links(data: bytes) -> list[tuple[dict[str, str], str]]:
@@ -146,10 +144,9 @@ def _links(data: bytes) -> list[tuple[dict[str, str], str]]:
         UnreadableInput: Python's parser gives up on it.
     """
     parser = _Links()
-    try:
+    text = "the answer of the package index is not HTML"
+    with restated(UnreadableInput, text, AssertionError):  # of a declaration that it does not know
         parser.feed(data.decode("utf-8", "replace"))  # names are ASCII
-    except AssertionError as error:  # of a declaration that it does not know
-        raise UnreadableInput(f"the answer of the package index is not HTML: {error}") from error
     return parser.links
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ltocompat.model.errors import UnreadableInput, UsageError
+from ltocompat.model.errors import UsageError, readable, restated
 from ltocompat.model.limits import MIB
 from ltocompat.packages.values import normalized
 from ltocompat.targets.versions.requirement import requirement_of
@@ -72,17 +72,15 @@ def read_list(path: str) -> list[Requested]:
         UnreadableInput: it can't be read.
         UsageError: a line is not a requirement.
     """
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(_MOST_BYTES)
-    except (OSError, ValueError) as error:
-        raise UnreadableInput(f"{path!r} can't be read as a list of packages: {error}") from error
+    with (
+        readable(repr(path), OSError, ValueError, done="read as a list of packages"),
+        open(path, encoding="utf-8") as file,
+    ):
+        text = file.read(_MOST_BYTES)
     lines = (line.partition(" #")[0].strip() for line in text.splitlines())
     wanted = [line for line in lines if line and not line.startswith(("#", "-"))]
-    try:
+    with restated(UsageError, path, UsageError):
         return list(dict.fromkeys(Requested.parse(line) for line in wanted))
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
 
 
 def _parsed(versions: Iterable[str]) -> Iterator[tuple[str, Version]]:

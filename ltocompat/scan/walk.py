@@ -36,7 +36,7 @@ from ltocompat.files.images.cubin_header import NEEDLE as CUBIN
 from ltocompat.files.objects import read_host
 from ltocompat.files.regular import read_regular
 from ltocompat.model.cuda_tag import tagged_path
-from ltocompat.model.errors import LimitExceeded, UnreadableInput
+from ltocompat.model.errors import LimitExceeded, UnreadableInput, restated
 from ltocompat.model.failure import OnStep
 from ltocompat.model.generic import R, T
 from ltocompat.model.image import (
@@ -417,6 +417,8 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
     """
     import tempfile
 
+    lost = f"the input can't be kept in {tempfile.gettempdir()!r}"
+    advice = "; set TMPDIR to a folder with more room"
     # Without a buffer, which would be written once more when the file is closed.
     with tempfile.TemporaryFile(buffering=0) as spool:
         size = 0
@@ -427,13 +429,8 @@ def spooled(read: Callable[[int], bytes], name: str, limits: Limits) -> Iterator
                     f"{name} is over the limit of {limits.spool_bytes} bytes; save it to a "
                     "file and name the file"
                 )
-            try:
+            with restated(UnreadableInput, lost, OSError, advice=advice, brief=True):
                 write_all(spool.fileno(), data)
-            except OSError as error:
-                raise UnreadableInput(
-                    f"the input can't be kept in {tempfile.gettempdir()!r}: {error.strerror}; "
-                    "set TMPDIR to a folder with more room"
-                ) from error
         yield ByteView(FileSource(spool.fileno()))
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ltocompat.facts import linker_wheels
 from ltocompat.model.arch import Release
-from ltocompat.model.errors import UsageError
+from ltocompat.model.errors import UsageError, restated
 from ltocompat.model.limits import Budget
 from ltocompat.model.target import Quantifier, VersionSet
 from ltocompat.targets.versions.packages import admitted, release_of
@@ -120,10 +120,8 @@ def _meaning(pin: Pin, source: str) -> VersionSet[Release]:
         raise UsageError(
             f"{source}: no {pin.package} satisfies {pin.specifiers}; pin another version"
         )
-    try:
+    with restated(UsageError, f"{source}: {pin.package} {exact}", UsageError):
         release = existing(pin.part, release_of(exact))
-    except UsageError as error:
-        raise UsageError(f"{source}: {pin.package} {exact}: {error}") from error
     return VersionSet(str(exact), (release,), Quantifier.ONE_OF, source)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ltocompat.model.errors import LimitExceeded, UsageError, did_you_mean
+from ltocompat.model.errors import LimitExceeded, UsageError, did_you_mean, restated
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import folders_around
 from ltocompat.model.target import Target
@@ -52,10 +52,8 @@ def targets_of_file(
         header = own_tables(path).header("targets.NAME")
         raise UsageError(f"{shown} names no target; write a table {header} with driver = ...")
     if name is None:
-        try:
+        with restated(UsageError, shown, LimitExceeded):
             found = [_target(path, key, tables[key], budget) for key in budget.timed(tables)]
-        except LimitExceeded as error:
-            raise UsageError(f"{shown}: {error}") from error
         return tuple(target for targets in found for target in targets)
     if name not in tables:
         raise UsageError(
@@ -88,10 +86,8 @@ def _targets(path: str, budget: Budget) -> dict[str, Any]:
 
 def _target(path: str, name: str, value: object, budget: Budget) -> tuple[Target, ...]:
     origin = ValueOrigin(os.path.basename(path), os.path.dirname(path), budget)
-    try:
+    with restated(UsageError, f"{origin.source}: target {name}", UsageError):
         return _built(name, _keys(value), origin)
-    except UsageError as error:
-        raise UsageError(f"{origin.source}: target {name}: {error}") from error
 
 
 def _built(name: str, keys: dict[str, str], origin: ValueOrigin) -> tuple[Target, ...]:

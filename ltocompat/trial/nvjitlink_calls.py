@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ltocompat.model.arch import Release
+from ltocompat.model.errors import restated
 from ltocompat.trial.values import TrialImpossible
 
 _NEWEST_MINOR = 99
@@ -121,8 +122,6 @@ def load(path: str) -> NvJitLink:
     Raises:
         TrialImpossible: it can't be loaded, or is not nvJitLink.
     """
-    try:
+    with restated(TrialImpossible, "the library can't be loaded", OSError):
         library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL | os.RTLD_NOW)
-    except OSError as error:
-        raise TrialImpossible(f"the library can't be loaded: {error}") from error
     return NvJitLink(library)

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from time import perf_counter
 
+from ltocompat.model.errors import restated
 from ltocompat.model.limits import MIB
 from ltocompat.trial import outputs, profiles, protocol, sandbox, serving
 from ltocompat.trial.protocol import Message
@@ -63,14 +64,13 @@ class NvlinkServer(serving.Server):
         read = (*libraries, *map(os.path.realpath, self._runtime))
         self._files = Files(read, make=(self._folder,), execute=program)
         held = sandbox.enter(self.limits, self._files, profiles.laying_out())
-        try:
-            with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-                _, version = self._run(["--version"], folder)
-        except OSError as error:
-            raise TrialImpossible(
-                f"{self._program!r} can't be run: {error.strerror}; name the program itself, not a "
-                "script around it"
-            ) from error
+        text = f"{self._program!r} can't be run"
+        advice = "; name the program itself, not a script around it"
+        with (
+            restated(TrialImpossible, text, OSError, advice=advice, brief=True),
+            tempfile.TemporaryDirectory(dir=self._folder) as folder,
+        ):
+            _, version = self._run(["--version"], folder)
         release = _RELEASE.search(version)
         if release is None:
             raise TrialImpossible(f"{self._program!r} is not nvlink; it prints no nvlink version")

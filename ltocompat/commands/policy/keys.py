@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ltocompat.commands.policy.key_list import EXCEPTIONS, PolicyTables, keys_of_tables
-from ltocompat.model.errors import UsageError, did_you_mean
+from ltocompat.model.errors import UsageError, did_you_mean, restated
 from ltocompat.model.generic import R, T
 from ltocompat.targets.text_file import OwnTables
 
@@ -68,10 +68,8 @@ class PolicyFile(OwnTables, frozen=True):
         Raises:
             UsageError: it is invalid.
         """
-        try:
+        with restated(UsageError, f"{self.path}: {place}", UsageError):
             return parse(value)
-        except UsageError as error:
-            raise UsageError(f"{self.path}: {place}: {error}") from error
 
     def wrong(self, place: str, text: str, remedy: str = "") -> UsageError:
         """Return the error for a key with an invalid value; the remedy is the key's example."""

@@ -29,7 +29,7 @@ from msgspec import Struct, convert, json, structs
 from ltocompat.commands.survey.extra import extra, see_installed
 from ltocompat.commands.survey.storage import Folder
 from ltocompat.commands.survey.tables import SCHEMA_VERSION, TABLES, Surveyed, columns
-from ltocompat.model.errors import UnreadableInput, UsageError, readable
+from ltocompat.model.errors import UnreadableInput, UsageError, readable, restated
 from ltocompat.model.limits import MIB
 from ltocompat.model.projection import From
 
@@ -338,13 +338,13 @@ def _manifest(folder: Folder) -> Manifest | None:
         UnreadableInput: it is not a manifest, or not one of this version.
     """
     path = folder.path(MANIFEST)
-    try:
+    errors = OSError, ValueError, RecursionError
+    advice = "; name another folder"
+    with restated(UnreadableInput, f"{path!r} can't be read", *errors, advice=advice):
         data = folder.read(MANIFEST)
         if data is None:
             return None
         found = json.decode(data, type=Manifest)
-    except (OSError, ValueError, RecursionError) as error:
-        raise UnreadableInput(f"{path!r} can't be read: {error}; name another folder") from error
     if found.version != SCHEMA_VERSION:
         raise UnreadableInput(
             f"{folder.address!r} has tables of version {found.version}, but this ltocompat reads "

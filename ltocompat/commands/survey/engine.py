@@ -24,7 +24,7 @@ from ltocompat.commands.survey.http import split_address
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.commands.survey.task import TaskOptions, survey_distribution
-from ltocompat.model.errors import LtocompatError, UsageError
+from ltocompat.model.errors import LtocompatError, UsageError, restated
 from ltocompat.scan.workers import cores
 
 _AHEAD = 4  # tasks for each worker that wait or run
@@ -146,13 +146,13 @@ def require_tls(address: str) -> None:
 def _connected(address: str) -> Iterator[Any]:
     """A client of a cluster; Dask's own configuration says which certificates it has."""
     distributed = extra("distributed")
-    try:
+    text = f"the scheduler {address} can't be reached"
+    advice = (
+        "; for a tls:// address, set the certificates in Dask's configuration "
+        "(distributed.comm.tls)"
+    )
+    with restated(LtocompatError, text, OSError, TypeError, ValueError, advice=advice):
         client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, TypeError, ValueError) as error:
-        raise LtocompatError(
-            f"the scheduler {address} can't be reached: {error}; for a tls:// address, set the "
-            "certificates in Dask's configuration (distributed.comm.tls)"
-        ) from error
     with client:
         yield client
 
@@ -164,7 +164,7 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
     known = extra("yaml").safe_load(pkgutil.get_data(__name__, "dask.yaml") or b"")
     settings = known["workers"] | ({} if dashboard else known["quiet"])
     with dask.config.set(settings), contextlib.ExitStack() as stack:
-        try:
+        with restated(LtocompatError, "workers can't be started", OSError, RuntimeError):
             cluster = stack.enter_context(
                 distributed.LocalCluster(
                     n_workers=workers,
@@ -180,6 +180,4 @@ def _local_cluster(workers: int, *, dashboard: bool) -> Iterator[Any]:
                 )
             )
             client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
-        except (OSError, RuntimeError) as error:
-            raise LtocompatError(f"workers can't be started: {error}") from error
         yield client

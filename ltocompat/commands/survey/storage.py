@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from ltocompat.commands.survey.extra import extra
 from ltocompat.files.output import writing
-from ltocompat.model.errors import UsageError, readable
+from ltocompat.model.errors import UsageError, readable, restated
 from ltocompat.model.limits import MIB
 from ltocompat.scan.sources import is_address
 
@@ -26,10 +26,9 @@ def file_system(address: str) -> tuple[Any, str]:
     fsspec = extra("fsspec")
     if not is_address(address):
         return fsspec.filesystem("file"), os.path.abspath(address).replace(os.sep, "/")
-    try:
+    # Whatever a foreign file system raises.
+    with restated(UsageError, f"{address!r} can't be reached by fsspec", Exception):
         files, path = fsspec.url_to_fs(address)
-    except Exception as error:  # whatever a foreign file system raises
-        raise UsageError(f"{address!r} can't be reached by fsspec: {error}") from error
     files.invalidate_cache()  # what this process listed before, others may have added to
     return files, path
 
@@ -52,11 +51,11 @@ def copy_file(address: str, file: IO[bytes]) -> None:
     Raises:
         OSError: it can't be read at the moment.
     """
-    try:
-        with extra("fsspec").open(address, "rb") as remote:
-            shutil.copyfileobj(remote, file, MIB)
-    except Exception as error:
-        raise OSError(f"{address!r} can't be read: {error}") from error
+    with (
+        restated(OSError, f"{address!r} can't be read", Exception),
+        extra("fsspec").open(address, "rb") as remote,
+    ):
+        shutil.copyfileobj(remote, file, MIB)
     file.flush()
 
 

@@ -13,14 +13,14 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 import msgspec
 from msgspec import Struct
 
 from ltocompat.files.regular import read_regular
 from ltocompat.model.arch import Release, version_numbers
-from ltocompat.model.errors import LtocompatError
+from ltocompat.model.errors import LtocompatError, restated
 from ltocompat.model.limits import KIB
 from ltocompat.model.linker import Linker, Tool
 from ltocompat.targets.linkers.installed_files import SEALED, are_sound, keep_seal
@@ -167,15 +167,10 @@ class Cache(Struct, frozen=True):
                 if name.startswith(_PART) and time.time() - os.path.getmtime(path) > _FORGOTTEN:
                     shutil.rmtree(path, ignore_errors=True)
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise LtocompatError(
-                f"the cache {self.folder!r} can't be written: {error.strerror}; correct this, "
-                "or set XDG_CACHE_HOME to another folder"
-            ) from error
+    def _writing(self) -> AbstractContextManager[None]:
+        text = f"the cache {self.folder!r} can't be written"
+        advice = "; correct this, or set XDG_CACHE_HOME to another folder"
+        return restated(LtocompatError, text, OSError, advice=advice, brief=True)
 
 
 def _rename_unless_there(source: str, target: str) -> None:

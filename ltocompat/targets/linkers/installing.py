@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from ltocompat.files.regular import sha256_of_path
-from ltocompat.model.errors import LtocompatError, Malformed, Missing
+from ltocompat.model.errors import LtocompatError, Malformed, Missing, restated
 from ltocompat.model.failure import TRIAL_LOGGER, OnStep
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.linker import Linker, Tool
@@ -51,12 +51,9 @@ def fetch(requirement: str, folder: str) -> None:
     """
     folder = os.path.abspath(folder)
     command = [*_tool(requirement, folder), "--only-binary", ":all:", requirement]
-    try:
+    text = f"{command[0]!r} can't be run"
+    with restated(Missing, text, OSError, advice="; install pip or uv", brief=True):
         done = _run(command, folder)
-    except OSError as error:
-        raise Missing(
-            f"{command[0]!r} can't be run: {error.strerror}; install pip or uv"
-        ) from error
     if done.returncode:
         raise Missing(
             f"{requirement} can't be downloaded: {_cause(done.stderr)}; check the network and the "
@@ -213,7 +210,10 @@ def install_one(
         files = []
         for number, requirement in enumerate(wanted.requirements):
             arrived = os.path.join(part, f"arrived-{number}")
-            try:
+            text = f"the wheel of {requirement} can't be unpacked"
+            with restated(
+                LtocompatError, text, OSError, *_BROKEN, advice="; try again", brief=True
+            ):
                 os.mkdir(arrived)
                 fetched = pool.submit(fetch_wheel, requirement, arrived)
                 while wait([fetched], _PERIOD).not_done:
@@ -221,11 +221,6 @@ def install_one(
                         report(str(wanted), min(_bytes_below(part), wanted.size - 1), wanted.size)
                 fetched.result()
                 files.append(_unpack(wanted, number, arrived, kept))
-            except (OSError, *_BROKEN) as error:
-                reason = getattr(error, "strerror", None) or error
-                raise LtocompatError(
-                    f"the wheel of {requirement} can't be unpacked: {reason}; try again"
-                ) from error
         return cache.keep(kept, _origin(wanted, files, kept))
 
 
@@ -262,11 +257,12 @@ def _unpack(wanted: VersionRequest, number: int, arrived: str, kept: str) -> Ins
 def _origin(wanted: VersionRequest, files: list[InstalledFile], kept: str) -> InstallOrigin:
     """Describe the origin of the files in ``kept``, the linker itself being the first."""
     requirement, path = wanted.requirements[0], os.path.join(kept, files[0].name)
-    try:
-        with Machine().viewed(path) as view:
-            linker = identify(view, Budget(), tool=wanted.tool)
-    except Malformed as error:
-        raise LtocompatError(f"{requirement} can't be used: {error}; report this") from error
+    text = f"{requirement} can't be used"
+    with (
+        restated(LtocompatError, text, Malformed, advice="; report this"),
+        Machine().viewed(path) as view,
+    ):
+        linker = identify(view, Budget(), tool=wanted.tool)
     if not matches(wanted.asked, linker.version):
         raise LtocompatError(
             f"{requirement} contains {linker}, not the version in its name; tell the package index"

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.inside import BY_DESCRIPTOR, open_inside, real_inside
 from ltocompat.files.regular import REGULAR, if_regular
-from ltocompat.model.errors import UnreadableInput
+from ltocompat.model.errors import UnreadableInput, restated
 from ltocompat.model.generic import T
 from ltocompat.model.limits import Budget
 
@@ -143,11 +143,10 @@ class Machine(Struct, frozen=True):
 
     @contextmanager
     def _reading(self, path: str) -> Iterator[int]:
-        try:
+        text = f"{path!r} can't be opened"
+        advice = "; give a file path"
+        with restated(UnreadableInput, text, OSError, ValueError, advice=advice, brief=True):
             fd = if_regular(self._open(path, REGULAR), path)
-        except (OSError, ValueError) as error:
-            text = getattr(error, "strerror", None) or error
-            raise UnreadableInput(f"{path!r} can't be opened: {text}; give a file path") from error
         with _closing(fd):
             yield fd
 

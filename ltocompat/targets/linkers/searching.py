@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError
+from ltocompat.model.errors import LtocompatError, Malformed, Missing, UsageError, restated
 from ltocompat.model.generic import grouped
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
@@ -135,12 +135,9 @@ def _at(path: str, cache: Cache) -> Linker:
             return linker
     if not os.path.exists(real):
         raise Missing(f"{path!r} does not exist; give a version such as 12.4, or a library's path")
-    try:
+    advice = "; give a version or path"
+    with restated(UsageError, f"{path!r} is not a usable linker", Malformed, advice=advice):
         return read_linker(Machine(), real, "path", cache.tool)
-    except Malformed as error:
-        raise UsageError(
-            f"{path!r} is not a usable linker: {error}; give a version or path"
-        ) from error
 
 
 def read_linker(machine: Machine, path: str, via: str, tool: Tool = Tool.NVJITLINK) -> Linker:
