@@ -223,7 +223,7 @@ def test_drv_01_no_code_outlives_the_runtime_of_its_file(
     told = [f for f in result.findings if f.rule == "DRV-01" and "CUDA runtime" in f.message]
     if how == "static":  # a copy from before CUDA 12 doesn't tell its version
         majors = [max(major, 10) if major > 11 else 10 for major in majors]
-    needed = min(majors, default=0) if how != "opened" and codes else 0
+    needed = max(majors, default=0) if how != "opened" and codes else 0
     own = [_CODE[code][1] for code, kernels in codes if kernels is not False]
     asks = needed and (not own or min(own) < needed)
     too_old = version is not None and driver(version) < driver(_LEAST[max(needed, 10)])
@@ -235,34 +235,37 @@ def test_drv_01_no_code_outlives_the_runtime_of_its_file(
         assert ("load" in result.not_judged) is bool(asks and version is None)
 
 
-@given(
-    runtimes=st.lists(st.tuples(st.sampled_from(["needed", "static"]), st.integers(10, 13))),
-    version=st.sampled_from([*_LEAST.values(), "470.82.01", "570.26"]),
-)
+RUNTIMES = st.lists(st.tuples(st.sampled_from(["needed", "static"]), st.integers(10, 13)))
+
+
+@given(files=st.lists(RUNTIMES, max_size=3), version=st.sampled_from([*_LEAST.values(), "570.26"]))
 @settings(deadline=None)
-def test_drv_01_asks_for_all_runtimes_of_one_file(
-    runtimes: list[tuple[str, int]], version: str
+def test_drv_01_asks_for_all_runtimes_of_all_files(
+    files: list[list[tuple[str, int]]], version: str
 ) -> None:
-    """A file may call each runtime that it has or loads, whatever the order."""
-    host = HostBinary(
-        place=Location("libx.so"),
-        format="ELF",
-        machine="x86-64",
-        type="shared library",
-        libraries=tuple(
-            CudaLibrary("libcudart", how, f"libcudart.so.{major}.0", None, "name")
-            if how == "needed"
-            else CudaLibrary("libcudart", how, None, str(major) if major > 11 else None, "mark")
-            for how, major in runtimes
-        ),
-    )
+    """A file may call each runtime that it has or loads; a package may load each of its files."""
+    hosts = [
+        HostBinary(
+            place=Location("x.whl", (f"x/lib{chr(97 + number)}.so",)),
+            format="ELF",
+            machine="x86-64",
+            type="shared library",
+            libraries=tuple(
+                CudaLibrary("libcudart", how, f"libcudart.so.{major}.0", None, "name")
+                if how == "needed"
+                else CudaLibrary("libcudart", how, None, str(major) if major > 11 else None, "mark")
+                for how, major in runtimes
+            ),
+        )
+        for number, runtimes in enumerate(files)
+    ]
     code = ModuleSignature((image(ImageKind.SASS, "sm_52", has_kernels=False),), registered=True)
-    groups = [ModuleGroup(code, {}, 1, Location("libx.so"))]
-    judge = ArtifactJudge(ArtifactSummary("libx.so", groups, hosts=[host]), Engine())
+    groups = [ModuleGroup(code, {}, 1, Location("x.whl", ("x/liba.so",)))]
+    judge = ArtifactJudge(ArtifactSummary("x.whl", groups, hosts=hosts), Engine())
     part = VersionSet(version, (driver(version),), Quantifier.ALL, "given")
     (result,) = judge.results(Target(name="t", gpus=(gpu("sm_52"),), driver=part))
-    least = max((10 if how == "static" and n < 12 else n for how, n in runtimes), default=10)
-    assert (result.verdict is FAIL) is (driver(version) < driver(_LEAST[least]))
+    asked = (10 if how == "static" and n < 12 else n for each in files for how, n in each)
+    assert (result.verdict is FAIL) is (driver(version) < driver(_LEAST[max(asked, default=10)]))
 
 
 @pytest.mark.parametrize(

@@ -68,15 +68,16 @@ class Engine:
         """Collect the requirements of each host file of an artifact.
 
         A CUDA runtime asks for a driver unless all kernels ask for one as new. Of several
-        runtimes, the oldest asks: a package may have files for several releases of PyTorch.
+        runtimes, the newest asks: on an older driver, each call of its file fails (error 35), as
+        kernels of that file would. Files of which a loader opens one are variants.
         """
         asked = {host: self.requirements_of_host(host) for host in whole.hosts}
-        runtimes = {each.runtime for each in chain.from_iterable(asked.values())} - {0}
+        newest = max((each.runtime for each in chain.from_iterable(asked.values())), default=0)
         images = (image for group in whole.groups for image in group.signature.images)
         loaded = (image for image in images if image.kind is not ImageKind.LTOIR)
         majors = (makers.major(image) for image in loaded if image.has_kernels is not False)
-        asks = bool(whole.groups) and min(majors, default=0) < min(runtimes, default=0)
-        counting = (0, min(runtimes)) if asks else (0,)
+        asks = bool(whole.groups) and min(majors, default=0) < newest
+        counting = (0, newest) if asks else (0,)
         return {host: tuple(r for r in own if r.runtime in counting) for host, own in asked.items()}
 
     def finding_of(self, ruling: Ruling) -> Finding:
