@@ -284,6 +284,16 @@ def test_a_file_that_does_not_tell_ends_in_a_sentence(fleet: Path, text: str, pa
         ),
         (
             (
+                "FROM --platform=linux/arm64 nvidia/cuda:12.4.1-base-ubuntu22.04\n"
+                "RUN pip install \"nvidia-nvjitlink-cu12==12.8.93;platform_machine=='aarch64'\""
+                " \"nvidia-nvjitlink-cu12==12.9.86;platform_machine=='x86_64'\""
+            ),
+            "cuda>=12.4",
+            [],
+            ["12.8"],
+        ),
+        (
+            (
                 "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY requirements.txt .\n"
                 "RUN pip3 install -r requirements.txt"
             ),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ltocompat.facts.gpus import GpuModel, gpu_models
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
 from ltocompat.model.target import Quantifier, Target, VersionSet
@@ -84,6 +85,21 @@ def test_machines_are_called_as_python_calls_them(tmp_path: Path) -> None:
     assert said(written(tmp_path, lines, ",os=linux-aarch64").nvjitlink) == ["12.4"]
     assert said(written(tmp_path, lines, ",os=linux").nvjitlink) == ["12.8"]
     assert said(written(tmp_path, lines, ",os=windows").nvjitlink) == ["12.9"]
+
+
+@pytest.mark.parametrize("model", gpu_models(), ids=lambda model: model.name)
+def test_the_gpu_shows_the_machine_where_the_target_does_not(
+    tmp_path: Path, model: GpuModel
+) -> None:
+    lines = (
+        "nvidia-nvjitlink-cu12==12.4.127; platform_machine == 'aarch64'\n"
+        "nvidia-nvjitlink-cu12==12.8.93; platform_machine == 'x86_64'\n"
+    )
+    expected = "12.4" if model.tegra or model.cpu == "arm" else "12.8"
+    assert said(written(tmp_path, lines, f",gpu={model.name}").nvjitlink) == [expected]
+    assert said(written(tmp_path, lines, f",gpu={model.name},os=linux").nvjitlink) == ["12.8"]
+    mixed = written(tmp_path, lines, f",gpu={model.name}+h100")
+    assert said(mixed.nvjitlink) == ["12.8"]
 
 
 def test_everything_that_a_requirements_file_may_hold_is_read(tmp_path: Path) -> None:

@@ -397,7 +397,7 @@ def _results_of(
     if not policy.targets:
         yield on_any_target(summary, problems)
         return
-    artifact = ArtifactJudge(summary, Engine())
+    artifact = ArtifactJudge(replace(summary, of_release=True), Engine())
     for target in policy.targets:
         yield from artifact.results(target)
     if problems:

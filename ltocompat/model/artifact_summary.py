@@ -113,6 +113,8 @@ class ArtifactSummary(Struct):
         hosts: host files that contain these modules and have requirements on a linker or loader.
         apart: True if each group, and so each finding, has modules of only one innermost file.
         single_link: True if all linkable inputs go into one link.
+        of_release: True if the artifact is a file of a release, which may have packages for other
+            platforms.
         link_trials: the answers of linkers to that link.
         test_groups: bare images of a package's own tests, which don't affect its verdicts.
         device_libraries: NVIDIA's libcudadevrt and the like in a package, for links by others.
@@ -141,6 +143,7 @@ class ArtifactSummary(Struct):
     hosts: list[HostBinary] = field(default_factory=list)
     apart: bool = False
     single_link: bool = False
+    of_release: bool = False
     link_trials: Trials = field(default_factory=dict)
     test_groups: list[ModuleGroup] = field(default_factory=list)
     device_libraries: list[ModuleGroup] = field(default_factory=list)

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.facts import drivers
+from ltocompat.facts.gpus import arm_only
 from ltocompat.facts.horizon import position
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
@@ -62,9 +63,11 @@ def build(
     if "python" in keys:
         MarkerEnvironment.of(system, keys["python"])  # raises where it is not a version
     driver = _driver(keys, system, origin)
+    gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
+    if gpus and "os" not in keys and all(gpu.arm or arm_only(gpu.arch.number) for gpu in gpus):
+        system = System(machine="aarch64")
     known: dict[str, VersionSet[Any]] = {"driver": driver} if driver else {}
     known |= _libraries(keys, system, origin, libraries or {})
-    gpus = _gpus(keys["gpu"], system, driver) if "gpu" in keys else ()
     by_files = "stock" in keys and not keys.keys() & {"driver", "container", "os"}
     sources = {key: origin.source for key in ("os", "gpu", "lto") if key in keys}
     sources |= {key: part.source for key, part in known.items()}

@@ -138,7 +138,7 @@ def _platform(result: Result, summary: ArtifactSummary) -> Finding | None:
 def _other_platform(result: Result, summary: ArtifactSummary) -> Finding | None:
     """``fail`` where all libraries and programs are for another platform than the target names.
 
-    Of the packages for several platforms, an installer picks one itself: a warning tells that.
+    Of a release, an installer picks the package for its platform: a warning tells of the others.
     """
     system, hosts = _system_of(result), [host for host in summary.hosts if host.linked]
     if system is None:
@@ -149,13 +149,13 @@ def _other_platform(result: Result, summary: ArtifactSummary) -> Finding | None:
     if not found or right or summary.platform:
         return None
     kinds = " and ".join(f"{machine} ({form})" for form, machine in sorted(found))
-    packaged = any(host.place.members for host in hosts)
-    after = "only its device code was checked" if packaged else "its loader refuses the file"
+    other = summary.of_release and any(host.place.members for host in hosts)
+    after = "only its device code was checked" if other else "no loader there accepts it"
     cores = f" ({result.gpu} has Arm cores)" if result.gpu and result.gpu.arm else ""
     message = f"it is built for {kinds}, but the target is {system.name} on {processor}{cores}: "
     message += after
-    level = Level.WARNING if packaged else Level.ERROR
-    return _finding(OTHER_PLATFORM, Verdict.OK if packaged else Verdict.FAIL, message, level=level)
+    level = Level.WARNING if other else Level.ERROR
+    return _finding(OTHER_PLATFORM, Verdict.OK if other else Verdict.FAIL, message, level=level)
 
 
 def _own_driver(result: Result, summary: ArtifactSummary) -> Finding | None:

@@ -19,11 +19,10 @@ from msgspec import Struct, field
 
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import Budget
-from ltocompat.model.target import System
 from ltocompat.targets.inventory.node import Node
 from ltocompat.targets.pins import Pin
 from ltocompat.targets.requirements_txt import pins_of_lines, read_requirements
-from ltocompat.targets.systems import MarkerEnvironment
+from ltocompat.targets.systems import MarkerEnvironment, read_system
 
 _IMAGE = re.compile(
     r"(?:(?:docker\.io|nvcr\.io|index\.docker\.io|docker://)/?)?"
@@ -146,14 +145,14 @@ def _image(stage: _Stage, stages: dict[str, _Stage], folder: str, budget: Budget
         return Node(keys, problem=problem)
     # What else comes with these packages nobody knows; the base's own may be found before theirs.
     own = [Pin(_PACKAGES[key], f"=={keys.pop(key)}.*") for key in _PACKAGES if key in keys]
-    pins = _installed(runs, folder, budget)
+    pins = _installed(runs, folder, keys["os"], budget)
     pins += [pin for pin in own if any(other.part == pin.part for other in pins)]
     return Node(keys, pins=tuple(pins), problem="" if pins else problem)
 
 
-def _installed(runs: Sequence[str], folder: str, budget: Budget) -> list[Pin]:
+def _installed(runs: Sequence[str], folder: str, system: str, budget: Budget) -> list[Pin]:
     """The CUDA libraries that pip is told to install, and those of requirements beside the file."""
-    environment = MarkerEnvironment.of(System(), None)
+    environment = MarkerEnvironment.of(read_system(system or "linux"), None)
     pins: list[Pin] = []
     for command in (found for run in runs for found in _PIP.findall(run)):
         words = [word.strip("\"'") for word in command.split()]
