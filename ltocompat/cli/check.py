@@ -43,7 +43,7 @@ def check(*, options: CheckOptions, shown: Shown, typed: Typed, form: FindingFor
     if typed.changes and not options.targets:
         raise UsageError("--changes compares targets; give --deploy-target at least twice")
 
-    status = CheckStatus(least or Verdict.FAIL, allow_empty=options.allow_empty)
+    status = CheckStatus(fail_on=least or Verdict.FAIL, allow_empty=options.allow_empty)
     named = map(str, options.paths)
     options = of_environment(options)
     packages = not options.paths

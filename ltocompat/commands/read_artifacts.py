@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import StrPath, SummaryOptions, named
+from ltocompat.commands.options import StrPath, SummaryOptions, named, with_failures
 from ltocompat.facts.drivers import is_driver_folder
 from ltocompat.files.archives import container_of
 from ltocompat.files.byteview import ByteView
@@ -25,7 +25,7 @@ from ltocompat.files.first_bytes import names_image
 from ltocompat.files.objects import read_host
 from ltocompat.model.arch import version_numbers
 from ltocompat.model.artifact_summary import ArtifactSummary
-from ltocompat.model.errors import LtocompatError, UnreadableInput
+from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import CUDA_SOURCES, Module, Skipped
 from ltocompat.model.limits import Budget
@@ -139,19 +139,18 @@ class ArtifactReader(Struct):
 
     def items(self, texts: Iterable[str]) -> Iterator[_File | ArtifactSummary | Failure]:
         """Yield the summaries of files at paths, a summary of unreadable places, and failures."""
-        for text in texts:
-            try:
-                place = self._reading.settings.place_of(text)
-                outside = SummaryBuilder(apart=self._reading.apart)
-                for found in walk.files(place, self._reading.settings):
-                    if isinstance(found, Skipped):
-                        outside.skip(found)
-                    else:
-                        yield _File(found, not os.path.isdir(place.path) or found == place)
-                if outside.skipped:
-                    yield outside.summary(place.path)
-            except LtocompatError as error:
-                yield Failure.of(error)
+        return with_failures(map(self._below, texts))
+
+    def _below(self, text: str) -> Iterator[_File | ArtifactSummary]:
+        place = self._reading.settings.place_of(text)
+        outside = SummaryBuilder(apart=self._reading.apart)
+        for found in walk.files(place, self._reading.settings):
+            if isinstance(found, Skipped):
+                outside.skip(found)
+            else:
+                yield _File(found, not os.path.isdir(place.path) or found == place)
+        if outside.skipped:
+            yield outside.summary(place.path)
 
     def read(self, item: _File | ArtifactSummary | Failure) -> Iterator[ArtifactSummary | Failure]:
         """Yield the summary of a file, if it has content; then forget the file.
@@ -159,35 +158,34 @@ class ArtifactReader(Struct):
         Yield a ``Failure`` if a named file can't be opened, or there is nothing at the place.
         """
         if not isinstance(item, _File):
-            yield item
-            return
+            return iter((item,))
+        return with_failures((self._summary(item),))
+
+    def _summary(self, item: _File) -> Iterator[ArtifactSummary]:
         file, reading, settings = item.place, self._reading, self._reading.settings
         builder = SummaryBuilder(
             apart=reading.apart, members=file.members, installed=not reading.named
         )
         typed, image = item.named and reading.named, False
         try:
-            try:
-                with settings.opened(file.path, typed=typed) as view:
-                    image = names_image(functools.partial(view.peek, 0))
-                    refuse_saved(view, file.path, typed=typed)
-                    self._take(view, file, builder, typed=typed)
-                    summary = builder.summary(file.path)
-                    self.read_kernels(view, summary)
-            except UnreadableInput as error:
-                if item.named:
-                    raise
-                builder.skip(Skipped(file, str(error)))
+            with settings.opened(file.path, typed=typed) as view:
+                image = names_image(functools.partial(view.peek, 0))
+                refuse_saved(view, file.path, typed=typed)
+                self._take(view, file, builder, typed=typed)
                 summary = builder.summary(file.path)
-            groups = summary.groups
-            if any(group.loose or group.signature.shipped_major for group in groups) or image:
-                source = settings.sources.get(file.path)
-                add_metadata(summary, package_of(file.path, settings.limits, source))
-            if typed or has_something_to_judge(summary) or (summary.hosts and not reading.named):
-                yield summary
-            file.check_found(found=bool(summary.groups or summary.skipped))
-        except LtocompatError as error:
-            yield Failure.of(error)
+                self.read_kernels(view, summary)
+        except UnreadableInput as error:
+            if item.named:
+                raise
+            builder.skip(Skipped(file, str(error)))
+            summary = builder.summary(file.path)
+        groups = summary.groups
+        if any(group.loose or group.signature.shipped_major for group in groups) or image:
+            source = settings.sources.get(file.path)
+            add_metadata(summary, package_of(file.path, settings.limits, source))
+        if typed or has_something_to_judge(summary) or (summary.hosts and not reading.named):
+            yield summary
+        file.check_found(found=bool(summary.groups or summary.skipped))
 
     def _take(
         self, view: ByteView, file: Location, summary: SummaryBuilder, *, typed: bool

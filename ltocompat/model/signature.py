@@ -116,6 +116,11 @@ class ModuleSignature(Struct, frozen=True, cache_hash=True):
     guarded: bool = False
     uneven: bool = False
 
+    @property
+    def kinds(self) -> frozenset[ImageKind]:
+        """The kinds of its images."""
+        return frozenset(image.kind for image in self.images)
+
 
 def module_signature(module: Module) -> ModuleSignature:
     """Return the signature of a module."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Generic, TextIO
+from typing import TYPE_CHECKING, ClassVar, Generic, TextIO
+
+from msgspec import Struct
 
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.generic import R
@@ -50,31 +52,26 @@ _OF_OUTCOME = {
 }
 
 
-class ExitStatus(Generic[R]):
+class ExitStatus(Struct, Generic[R]):
     """The exit code of a command, from its records.
 
     A verb whose records count one by one has a function below; a verb that counts them together has
     a subclass.
 
-    Args:
-        code_of: returns the exit code of a record; None: the record is no answer.
-        required: True if a missing answer counts.
-
     Attributes:
+        code_of: returns the exit code of a record; None: the record is no answer.
+        required: True as long as an answer is missing that counts.
         code: the exit code so far.
         failures: number of failures so far.
     """
 
-    order = (INTERNAL, USAGE, MISSING, FINDINGS, NOTHING_JUDGED, OK)
+    order: ClassVar[tuple[int, ...]] = (INTERNAL, USAGE, MISSING, FINDINGS, NOTHING_JUDGED, OK)
     """If several codes apply, the first of these is the exit code."""
 
-    def __init__(
-        self, code_of: Callable[[R], int | None] = lambda _: OK, *, required: bool = False
-    ) -> None:
-        self.code = OK
-        self.failures = 0
-        self._code_of = code_of
-        self._unanswered = required
+    code_of: Callable[[R], int | None] = lambda _: OK
+    required: bool = False
+    code: int = OK
+    failures: int = 0
 
     def raise_to(self, code: int) -> None:
         """Set the exit code to ``code``, unless a more important one is set."""
@@ -82,14 +79,14 @@ class ExitStatus(Generic[R]):
 
     def observe(self, record: R) -> None:
         """Count a record of the answer."""
-        code = self._code_of(record)
+        code = self.code_of(record)
         if code is not None:
-            self._unanswered = False
+            self.required = False
             self.raise_to(code)
 
     def end(self) -> Iterator[Note]:
         """Count the end of the records; yield sentences for the user about it."""
-        if self._unanswered:
+        if self.required:
             self.raise_to(NOTHING_JUDGED)
         return iter(())
 
@@ -222,22 +219,20 @@ def of_survey(record: Tally) -> int:
     return NOTHING_JUDGED if record.statuses["failed"] or record.unlisted else OK
 
 
-class CheckStatus(ExitStatus["Target | Result"]):
+class CheckStatus(ExitStatus["Target | Result"], kw_only=True):
     """The exit code of checks: verdicts from a threshold on count, and so do unchecked parts.
 
     A threshold stricter than ``fail`` requires both the load and the link part.
 
-    Args:
+    Attributes:
         fail_on: the best verdict that is a finding.
         allow_empty: True to pass without device code.
     """
 
-    def __init__(self, fail_on: Verdict, *, allow_empty: bool) -> None:
-        super().__init__()
-        self._fail_on = fail_on
-        self._allow_empty = allow_empty
-        self._worst = Verdict.NOT_FOR_GPU
-        self._modules = 0
+    fail_on: Verdict
+    allow_empty: bool
+    _worst: Verdict = Verdict.NOT_FOR_GPU
+    _modules: int = 0
 
     def observe(self, record: Target | Result) -> None:
         """Let a result count."""
@@ -246,18 +241,18 @@ class CheckStatus(ExitStatus["Target | Result"]):
         self._worst = worst((self._worst, record.counted))
         self._modules += record.coverage.modules
         beside_ok = (finding for finding in record.findings if finding.verdict is Verdict.OK)
-        if any(finding.counts_from(self._fail_on) for finding in beside_ok):
+        if any(finding.counts_from(self.fail_on) for finding in beside_ok):
             self.raise_to(FINDINGS)
-        if record.not_judged and self._fail_on < Verdict.FAIL:
+        if record.not_judged and self.fail_on < Verdict.FAIL:
             self.raise_to(NOTHING_JUDGED)
 
     def end(self) -> Iterator[Note]:
         """Count the outcome of all verdicts; unreadable places may have device code."""
-        if not self._modules and self._worst < min(self._fail_on, Verdict.UNKNOWN):
+        if not self._modules and self._worst < min(self.fail_on, Verdict.UNKNOWN):
             self._worst = Verdict.NOT_FOR_GPU  # problems of metadata are no check of device code
-        found = outcome(self._worst, self._fail_on, allow_empty=self._allow_empty)
+        found = outcome(self._worst, self.fail_on, allow_empty=self.allow_empty)
         self.raise_to(_OF_OUTCOME[found])
-        if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self._allow_empty:
+        if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self.allow_empty:
             yield Note(
                 "nothing was checked: there is no device code (code that a program compiles at run "
                 "time is not seen); if that is right, add --allow-empty"
@@ -285,18 +280,16 @@ class AuditStatus(ExitStatus["AuditScope | Audited | Required"]):
         return iter(())
 
 
-class ReadingStatus(ExitStatus["Record | Extracted"]):
+class ReadingStatus(ExitStatus["Record | Extracted"], kw_only=True):
     """The exit code of a listing: an unreadable place counts, and an empty answer gets a message.
 
-    Args:
+    Attributes:
         filtered: True if only some images were requested.
     """
 
-    def __init__(self, *, filtered: bool) -> None:
-        super().__init__()
-        self._filtered = filtered
-        self._found = False
-        self._files = False
+    filtered: bool
+    _found: bool = False
+    _files: bool = False
 
     def observe(self, record: Record | Extracted) -> None:
         """Count an unread place, and note the kinds of records."""
@@ -309,7 +302,7 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
         """Yield a message that nothing was found, unless an unread place shows it."""
         if self._found or self.code != OK:
             return
-        if self._filtered:
+        if self.filtered:
             yield Note("no image matches; to list all, leave out --kind, --arch and --made-by")
         elif not self._files:
             yield Note("there is no file with device code")
@@ -318,7 +311,7 @@ class ReadingStatus(ExitStatus["Record | Extracted"]):
 class SelfTestStatus(ExitStatus["SelfTestStep"]):
     """The exit code of a self-test: a failed step counts more than a missing part."""
 
-    order = (INTERNAL, USAGE, FINDINGS, MISSING, NOTHING_JUDGED, OK)
+    order: ClassVar[tuple[int, ...]] = (INTERNAL, USAGE, FINDINGS, MISSING, NOTHING_JUDGED, OK)
 
     def observe(self, record: SelfTestStep) -> None:
         """Let a step count."""

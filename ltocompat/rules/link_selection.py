@@ -243,6 +243,5 @@ def compiles_to(code: SmArch, target: SmArch) -> bool:
 
 
 def _missed_by_linker(signature: ModuleSignature) -> SelectionFailure:
-    kinds = {image.kind for image in signature.images}
-    other = kinds <= {ImageKind.TILEIR, ImageKind.UNKNOWN}
+    other = signature.kinds <= {ImageKind.TILEIR, ImageKind.UNKNOWN}
     return SelectionFailure.OTHER_KIND if other else SelectionFailure.NOT_FOR_GPU

@@ -54,7 +54,7 @@ class LinkerTraits(Struct, frozen=True, eq=False):
         """Keep only the traits that affect a module, which are equal for equivalent linkers."""
         archs = [image.arch for image in signature.images if image.arch is not None]
         suffixed = any(arch.suffix for arch in archs)
-        has_sass = any(image.kind is ImageKind.SASS for image in signature.images)
+        has_sass = ImageKind.SASS in signature.kinds
         concatenated = any(image.concatenated for image in signature.images)
         return _alike(
             self.major,

@@ -200,10 +200,9 @@ def _begin(way: Way) -> tuple[str, str | None]:
 def has_ltoir(shipped: Shipped) -> bool:
     """Return whether it has LTO-IR that is linked at run time, not at build time."""
     return any(
-        image.kind is ImageKind.LTOIR
+        ImageKind.LTOIR in signature.kinds
         for signature, _ in shipped.signatures
         if not signature.registered and not signature.needs_device_link
-        for image in signature.images
     )
 
 

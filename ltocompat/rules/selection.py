@@ -160,7 +160,7 @@ def _rank(image: ImageSignature) -> tuple[bool, int]:
 
 
 def _missed(signature: ModuleSignature, gpu: int) -> SelectionFailure:
-    if {image.kind for image in signature.images} == {ImageKind.LTOIR}:
+    if signature.kinds == {ImageKind.LTOIR}:
         return SelectionFailure.LTO_ONLY
     others = (i for i in signature.images if i.kind in (ImageKind.TILEIR, ImageKind.UNKNOWN))
     if any(image.arch is None or compiles(image.arch, gpu) for image in others):

@@ -39,8 +39,7 @@ def as_shipped(signature: ModuleSignature, major: int) -> ModuleSignature:
         for release in maker.releases
     ]
     known = made_by_some(signature, lambda release: release in beside, "; the SASS beside it")
-    has_ltoir = any(image.kind is ImageKind.LTOIR for image in signature.images)
-    return replace(known, shipped_major=major if has_ltoir else None)
+    return replace(known, shipped_major=major if ImageKind.LTOIR in signature.kinds else None)
 
 
 def of_toolkit(groups: list[ModuleGroup], package: str, version: str) -> list[ModuleGroup]:

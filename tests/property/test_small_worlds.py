@@ -113,7 +113,7 @@ def code_of(status: ExitStatus[Any], records: Iterable[Any]) -> int:
 
 
 def checked(found: Sequence[Result], fail_on: Verdict, *, allow_empty: bool) -> int:
-    return code_of(CheckStatus(fail_on, allow_empty=allow_empty), found)
+    return code_of(CheckStatus(fail_on=fail_on, allow_empty=allow_empty), found)
 
 
 def audited_as(found: Sequence[Result], fail_on: Verdict, *, allow_empty: bool) -> int:

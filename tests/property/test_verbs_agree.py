@@ -146,7 +146,9 @@ class Law:
             assert rows == _rows(each for each in results if _target(each) == goal)
             held = [each for each in audited if each.checked.target in (goal, ANY_TARGET)]
             assert rows == _rows(each.checked for each in held if each.checked.target == goal)
-            assert code_of(CheckStatus(fail_on, allow_empty=allow_empty), results) == exit_code(
+            assert code_of(
+                CheckStatus(fail_on=fail_on, allow_empty=allow_empty), results
+            ) == exit_code(
                 lines, fail_on, allow_empty=allow_empty, halves_count=fail_on < Verdict.FAIL
             )
             assert code_of(AuditStatus(), [scope, *held]) == exit_code(

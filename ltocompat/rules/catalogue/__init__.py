@@ -74,8 +74,8 @@ def found_about(
 
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """Collect the requirements of a module on its route, each once."""
-    kinds = frozenset(image.kind for image in subject.signature.images)
-    found = found_about("Subject", subject, None if subject.route is Route.LINK else kinds)
+    kinds = None if subject.route is Route.LINK else subject.signature.kinds
+    found = found_about("Subject", subject, kinds)
     return tuple(dict.fromkeys(found))
 
 

@@ -205,7 +205,7 @@ def lto_on_one_side(subject: Subject) -> Iterator[Requirement]:
 
 def _without_dlto(subject: Subject) -> str:
     for kind, name in ((ImageKind.SASS, "SASS"), (ImageKind.PTX, "PTX")):
-        if any(image.kind is kind for image in subject.signature.images):
+        if kind in subject.signature.kinds:
             return f"a device link without -dlto silently uses the {name} instead"
     return "a device link without -dlto says: nvlink fatal : LTO objects found, use -dlto"
 

@@ -412,7 +412,7 @@ def ltoir_left_over(summary: ArtifactSummary) -> Iterator[Problem]:
 
 def _left_over(signature: ModuleSignature) -> bool:
     """Return whether LTO-IR lies beside code that drivers load; alone it is another rule's."""
-    kinds = {image.kind for image in signature.images}
+    kinds = signature.kinds
     linked = bool(signature.registered) and not signature.needs_device_link
     return linked and ImageKind.LTOIR in kinds and not kinds.isdisjoint(KERNEL_KINDS)
 

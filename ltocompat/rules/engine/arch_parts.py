@@ -67,9 +67,8 @@ def tied_by_suffix(signature: ModuleSignature, number: int | None = None) -> boo
 
 def one_arch(signature: ModuleSignature) -> bool:
     """Return whether it is SASS for one architecture: a part of a unit compiled for each."""
-    return len({image.arch for image in signature.images}) == 1 and all(
-        image.kind is ImageKind.SASS for image in signature.images
-    )
+    archs = {image.arch for image in signature.images}
+    return len(archs) == 1 and signature.kinds == {ImageKind.SASS}
 
 
 def native_to(signature: ModuleSignature, gpu: Gpu) -> bool:

@@ -108,8 +108,7 @@ def unevenly_served(summary: ArtifactSummary, wanted: Iterable[Gpu] | None) -> d
         if not tied_by_suffix(group.signature, number)
     )
     split = any(one_arch(group.signature) for group in groups) and any(
-        {ImageKind.SASS, ImageKind.PTX} <= {image.kind for image in group.signature.images}
-        for group in groups
+        {ImageKind.SASS, ImageKind.PTX} <= group.signature.kinds for group in groups
     )
     if not (uneven or split) or summary.single_link or summary.modules > _MOST_READ:
         return {}

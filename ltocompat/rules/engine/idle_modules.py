@@ -105,7 +105,7 @@ def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
         and signature.registered is registered
         and verdict.verdict is Verdict.FAIL
         and verdict.selection is Selection.PTX
-        and any(image.kind is ImageKind.SASS for image in signature.images)
+        and ImageKind.SASS in signature.kinds
     )
 
 

@@ -234,7 +234,7 @@ class _Part(Struct, frozen=True):
     @property
     def mixed(self) -> bool:
         """Return whether LTO-IR of it has SASS or PTX next to it."""
-        kinds = ({i.kind for i in group.signature.images} for group in self.summary.groups)
+        kinds = (group.signature.kinds for group in self.summary.groups)
         return any(ImageKind.LTOIR in each and len(each) > 1 for each in kinds)
 
     @classmethod

@@ -42,7 +42,7 @@ def routes_on(signature: ModuleSignature, target: Target) -> tuple[Route, ...]:
     found = routes(signature)
     if len(found) == 1 or target.linker_of(objects=False)[0] is not None:
         return found
-    only_ptx = all(image.kind is ImageKind.PTX for image in signature.images)
+    only_ptx = signature.kinds <= {ImageKind.PTX}
     return found[:1] if only_ptx else found
 
 
