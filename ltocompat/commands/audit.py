@@ -26,7 +26,7 @@ from ltocompat.commands.policy.provided import without_provided
 from ltocompat.commands.policy.reading import listed_archs, nearest_policy, read_policy
 from ltocompat.commands.policy.values import Policy, PolicyException
 from ltocompat.commands.policy.variants import with_named_variants
-from ltocompat.commands.read_artifacts import ScanOptions, summaries
+from ltocompat.commands.read_artifacts import ScanOptions, Summaries, summaries
 from ltocompat.commands.trials import Trials
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import ArtifactSummary
@@ -321,7 +321,7 @@ def policy_summaries(
     files: Sequence[StrPath],
     policy: Policy,
     members: MemberCache | None = None,
-) -> Iterator[ArtifactSummary | Failure]:
+) -> Summaries:
     """Yield summaries of the files, with the trials of the policy.
 
     ``members`` keeps unpacked members for a second reading.
@@ -346,7 +346,7 @@ def policy_summaries(
 
 def _kept_summaries(
     paths: Sequence[StrPath], reading: ScanOptions, linkers: LinkTrial, cache: SummaryCache | None
-) -> Iterator[ArtifactSummary | Failure]:
+) -> Summaries:
     """The summaries of files that have not changed, else of what is read now and kept."""
     how = repr((reading.targets, reading.settings.limits))
     for path in (os.fspath(path) for path in paths):

@@ -18,10 +18,15 @@ from ltocompat.commands.environment_files import files_of, lock_notes, of_enviro
 from ltocompat.commands.kernel_names import with_kernel_names
 from ltocompat.commands.options import CheckOptions, OnError, answers, public
 from ltocompat.commands.package_problems import Packages
-from ltocompat.commands.read_artifacts import ScanOptions, has_something_to_judge, summaries
+from ltocompat.commands.read_artifacts import (
+    ScanOptions,
+    Summaries,
+    has_something_to_judge,
+    summaries,
+)
 from ltocompat.commands.variants_of_files import EvaluatedFile, InstalledVariants
 from ltocompat.files.archives.spool import MemberCache
-from ltocompat.model.artifact_summary import ArtifactSummary, together_as_one
+from ltocompat.model.artifact_summary import together_as_one
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.target import THIS_MACHINE, Target
@@ -187,7 +192,7 @@ def _summaries(
     read: ScanOptions,
     texts: Sequence[str],
     route: Route | None,
-) -> Iterator[ArtifactSummary | Failure]:
+) -> Summaries:
     """The summary of each file, or one of all as one link, with the answers of linkers."""
     found = summaries(texts, read)
     if trials is not None and options.trial_link == AUTO and not options.together:

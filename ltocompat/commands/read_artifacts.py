@@ -81,18 +81,17 @@ class ScanOptions(Struct, frozen=True):
         return self.tries is not None or self.narrower is not None
 
 
-def summaries_of(
-    options: SummaryOptions, sources: OpenSources, **how: object
-) -> Iterator[ArtifactSummary | Failure]:
+def summaries_of(options: SummaryOptions, sources: OpenSources, **how: object) -> Summaries:
     """Yield the summaries for a command's options; ``how``: fields of ``ScanOptions``."""
     jobs = 1 if sources.all_in_memory else None
     settings = replace(options.settings, jobs=jobs, sources=sources)
     return summaries(sources.texts, replace(ScanOptions(settings), **how))
 
 
-def summaries(
-    paths: Sequence[StrPath], reading: ScanOptions
-) -> Iterator[ArtifactSummary | Failure]:
+Summaries = Iterator[ArtifactSummary | Failure]
+
+
+def summaries(paths: Sequence[StrPath], reading: ScanOptions) -> Summaries:
     """Yield the summaries, file by file; several large files are read at the same time.
 
     Args:
@@ -152,7 +151,7 @@ class ArtifactReader(Struct):
         if outside.skipped:
             yield outside.summary(place.path)
 
-    def read(self, item: _File | ArtifactSummary | Failure) -> Iterator[ArtifactSummary | Failure]:
+    def read(self, item: _File | ArtifactSummary | Failure) -> Summaries:
         """Yield the summary of a file, if it has content; then forget the file.
 
         Yield a ``Failure`` if a named file can't be opened, or there is nothing at the place.

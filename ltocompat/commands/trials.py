@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from ltocompat.model.trial_answer import Trials as Answers
 from ltocompat.model.verdict import Route, Verdict
 
 if TYPE_CHECKING:
-    from ltocompat.commands.read_artifacts import ScanOptions
+    from ltocompat.commands.read_artifacts import ScanOptions, Summaries
     from ltocompat.trial.link_job import JobLinkers
     from ltocompat.trial.module_trial import Tries
     from ltocompat.trial.narrow_makers import MakerNarrower
@@ -72,7 +72,7 @@ class Trials(ExitStack):
         targets: Sequence[Target],
         read: ScanOptions,
         route: Route | None = None,
-    ) -> Iterator[ArtifactSummary | Failure]:
+    ) -> Summaries:
         """Yield summaries; if a verdict is unknown, with the answers of installed linkers.
 
         Args:

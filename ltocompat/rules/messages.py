@@ -144,9 +144,10 @@ def _index(flags: int) -> Index:
     return Index(map(str.lower, find) if flags else find for find in finds)
 
 
-def _places(
-    message: Message, reading: Reading, explained: bytearray, flags: int
-) -> list[re.Match[str]]:
+_Matches = list[re.Match[str]]
+
+
+def _places(message: Message, reading: Reading, explained: bytearray, flags: int) -> _Matches:
     """Where the text of a row stands, apart from what is explained."""
     flat = reading.flat
     found = [
@@ -180,11 +181,7 @@ def _any_of(find: tuple[str, ...], flags: int) -> re.Pattern[str]:
 
 
 def _first_that_holds(
-    message: Message,
-    found: list[re.Match[str]],
-    paste: Paste,
-    reading: Reading,
-    machine: Mapping[str, str],
+    message: Message, found: _Matches, paste: Paste, reading: Reading, machine: Mapping[str, str]
 ) -> Match | None:
     """The place that says most, the first of these, whose values meet the row's condition."""
     for place in sorted(found[:_TRIES], key=lambda place: place.groups().count(None)):

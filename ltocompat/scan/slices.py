@@ -73,6 +73,9 @@ class Slicing(Struct, Generic[T], frozen=True):
     describer: Describer[T]
 
 
+_Described = Iterator[Module | Skipped | HostBinary]
+
+
 def worth_it(view: ByteView, least: int) -> bool:
     """Return whether several processes read a file faster; they need a file with a descriptor."""
     return view.size >= least and isinstance(view.source, FileSource)
@@ -117,9 +120,7 @@ class SlicedFile(Struct, Generic[T], frozen=True):
         """Return the slices for a number of processes."""
         return list(pairwise(self._cuts(_SLICES + jobs * _SLICES_OF_EACH)))
 
-    def by_workers(
-        self, jobs: int, needing: Callable[[], HostBinary | None]
-    ) -> Iterator[Module | Skipped | HostBinary]:
+    def by_workers(self, jobs: int, needing: Callable[[], HostBinary | None]) -> _Described:
         """Yield the records that processes find, then the host file, read by one of them."""
         # Once, and not by every worker.
         import ahocorasick_rs  # noqa: F401
@@ -182,9 +183,7 @@ class SlicedFile(Struct, Generic[T], frozen=True):
             return Slice(records, walk.first, walk.position, walk.covered, budget.decoded)
         return None
 
-    def joined(
-        self, spans: Iterable[Span], slices: Iterable[Slice[T] | None]
-    ) -> Iterator[Module | Skipped | HostBinary]:
+    def joined(self, spans: Iterable[Span], slices: Iterable[Slice[T] | None]) -> _Described:
         """Yield the records that one process would find, from slices that were read separately."""
         walk = FatbinWalk(self.view, self.place, self.host, self.budget)
         try:

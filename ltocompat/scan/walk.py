@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.archives import container_of
-from ltocompat.files.archives.member import Member, concerns
+from ltocompat.files.archives.member import ImageMembers, Member, concerns
 from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.archives.spool import MemberCache
 from ltocompat.files.byteview import ByteView, FileSource
@@ -559,9 +559,7 @@ class _FileWalk(Struct, Generic[T], frozen=True):
         except LimitExceeded as error:
             yield Skipped(at, f"the rest is not read: {error}", size, error.limit)
 
-    def _in_members(
-        self, members: Iterator[Member | Skipped | ImageLayer], *, top: bool
-    ) -> Iterator[Stored | Module]:
+    def _in_members(self, members: ImageMembers, *, top: bool) -> Iterator[Stored | Module]:
         for member in members:  # its reader looks at the clock before each
             if not isinstance(member, Member):
                 yield member

@@ -40,11 +40,11 @@ class ValueOrigin(Struct, frozen=True):
     budget: Budget = field(default_factory=Budget)
 
 
+_Libraries = Mapping[str, VersionSet[Release]]
+
+
 def build(
-    name: str,
-    keys: Mapping[str, str],
-    origin: ValueOrigin,
-    libraries: Mapping[str, VersionSet[Release]] | None = None,
+    name: str, keys: Mapping[str, str], origin: ValueOrigin, libraries: _Libraries | None = None
 ) -> Target:
     """Return the target of these keys.
 
@@ -107,10 +107,7 @@ def _driver(
 
 
 def _libraries(
-    keys: Mapping[str, str],
-    system: System,
-    origin: ValueOrigin,
-    otherwise: Mapping[str, VersionSet[Release]],
+    keys: Mapping[str, str], system: System, origin: ValueOrigin, otherwise: _Libraries
 ) -> dict[str, VersionSet[Release]]:
     found: dict[str, VersionSet[Release]] = {}
     if "stock" in keys:

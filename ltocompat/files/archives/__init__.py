@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Protocol
 
-from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.member import ImageMembers
 from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import (
     BLOCK,
@@ -17,7 +17,6 @@ from ltocompat.files.first_bytes import (
     names_image,
     packing_of,
 )
-from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -30,7 +29,7 @@ class ContainerFormat(Protocol):
 
     def members(
         self, view: ByteView, place: Location, wanted: Location, budget: Budget, /
-    ) -> Iterator[Member | Skipped | ImageLayer]:
+    ) -> ImageMembers:
         """Yield its members in file order, broken ones as ``Skipped``, and a layer after its files.
 
         Members outside of ``wanted`` may be left out, which saves unpacking them.

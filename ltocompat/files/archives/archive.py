@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
 
-from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.member import Member, Members
 from ltocompat.files.byteview import ByteView, MemorySource
 from ltocompat.files.first_bytes import AR_MAGIC, THIN_MAGIC, is_ar
 from ltocompat.files.regular import OpenedFile, open_regular
@@ -37,9 +36,7 @@ def sniff(view: ByteView, _: Budget) -> bool:
     return is_ar(view)
 
 
-def members(
-    view: ByteView, place: Location, _: Location, budget: Budget
-) -> Iterator[Member | Skipped]:
+def members(view: ByteView, place: Location, _: Location, budget: Budget) -> Members:
     """Yield all members; members of a thin archive are read from separate files."""
     thin = is_thin(view)
     names = b""

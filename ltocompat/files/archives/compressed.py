@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
 
 from ltocompat.files.archives import tar
-from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.member import ImageMembers, Member
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Stream, unpacked
 from ltocompat.files.byteview import ByteView
@@ -15,7 +14,7 @@ from ltocompat.files.codec import Input
 from ltocompat.files.first_bytes import BLOCK, Packing, is_tar, names_image, packing_of
 from ltocompat.files.images.cubin_header import parse_header
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.image import ImageLayer, Skipped
+from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -28,9 +27,7 @@ def sniff(view: ByteView, budget: Budget) -> bool:
     return packing is not None and not (packing is Packing.ZSTD and _holds_cubin(view, budget))
 
 
-def members(
-    view: ByteView, place: Location, wanted: Location, budget: Budget
-) -> Iterator[Member | Skipped | ImageLayer]:
+def members(view: ByteView, place: Location, wanted: Location, budget: Budget) -> ImageMembers:
     """Yield the members of the archive, or the single file under the name without suffix."""
     source = Input(view)
     stream = Stream(unpacked(source, packing_of(view) or Packing.GZIP, budget))

@@ -23,7 +23,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ltocompat.files.archives.image_packages import folders_searched, packages_listed
-from ltocompat.files.archives.member import Member, Names, concerns, until_damage
+from ltocompat.files.archives.member import (
+    ImageMembers,
+    Member,
+    Members,
+    Names,
+    concerns,
+    until_damage,
+)
 from ltocompat.files.archives.tar import (
     DEVICES,
     FOLDER,
@@ -92,9 +99,7 @@ def sniff(view: ByteView, budget: Budget) -> bool:
         return False  # as a tar it is read as far as the limits allow
 
 
-def members(
-    view: ByteView, place: Location, wanted: Location, budget: Budget
-) -> Iterator[Member | Skipped | ImageLayer]:
+def members(view: ByteView, place: Location, wanted: Location, budget: Budget) -> ImageMembers:
     """Yield the files that a container sees; with several images, each below its name."""
     archive = _Archive(view, place, budget)
     images = list(archive.images())
@@ -159,9 +164,7 @@ class _Archive:
     def _sum(self, view: ByteView) -> bytes:
         return digest_of(chunks(view, 0, view.size, self._budget))
 
-    def _read(
-        self, tape: Tape, place: Location, links: dict[str, str]
-    ) -> Iterator[Member | Skipped]:
+    def _read(self, tape: Tape, place: Location, links: dict[str, str]) -> Members:
         for header in headers(tape, place, self._budget):
             if isinstance(header, Skipped):
                 yield header
@@ -288,7 +291,7 @@ def applied(
     *,
     asks: Callable[[Location], bool],
     links: dict[str, str] | None = None,
-) -> Iterator[Member | Skipped | ImageLayer]:
+) -> ImageMembers:
     """Yield the files of an image that a container sees, and each layer after its files.
 
     Args:
@@ -416,7 +419,7 @@ class _LayerWalk(Struct):
     folder: str | None = None
     below_shown: bool = True
 
-    def members(self) -> Iterator[Member | Skipped]:
+    def members(self) -> Members:
         names = Names(self.at, self.budget.limits)
         tape = tape_of(self.view, self.budget)
         for header in headers(tape, self.place, self.budget, may_end=True):
@@ -451,9 +454,7 @@ class _LayerWalk(Struct):
         elif not name.startswith(_WHITEOUT * 2):  # of AUFS itself
             self.has.gone.add(hash(posixpath.join(folder, name.removeprefix(_WHITEOUT))))
 
-    def _file(
-        self, tape: Tape, header: TarHeader, path: str, names: Names
-    ) -> Iterator[Member | Skipped]:
+    def _file(self, tape: Tape, header: TarHeader, path: str, names: Names) -> Members:
         name = self._seen_as(path)
         self.size += header.size
         if name is None:
@@ -493,7 +494,7 @@ class _LayerWalk(Struct):
             if place.contains(self.wanted):
                 yield Skipped(place, f"it is a link to {header.target[:100]!r}; name its target")
 
-    def _passed_over(self) -> Iterator[Member | Skipped]:
+    def _passed_over(self) -> Members:
         """The files of which only now is known that they are seen."""
         tape = tape_of(self.view, self.budget)
         for header in headers(tape, self.place, self.budget, may_end=True) if self.again else ():

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ltocompat.files.byteview import ByteView
 from ltocompat.model.errors import LimitExceeded, Malformed
-from ltocompat.model.image import Skipped
+from ltocompat.model.image import ImageLayer, Skipped
 from ltocompat.model.limits import Limits
 from ltocompat.model.location import Location
 
@@ -29,12 +29,16 @@ class Member(Struct, frozen=True):
     end: int = 0
 
 
+Members = Iterator[Member | Skipped]
+ImageMembers = Iterator[Member | Skipped | ImageLayer]
+
+
 def concerns(place: Location, wanted: Location) -> bool:
     """Return whether a member at ``place`` is requested, completely or in part."""
     return wanted.contains(place) or place.contains(wanted)
 
 
-def until_damage(found: Iterator[Member | Skipped], place: Location) -> Iterator[Member | Skipped]:
+def until_damage(found: Members, place: Location) -> Members:
     """Yield the contents of an archive, then the reason if it ends early."""
     try:
         yield from found

@@ -16,7 +16,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from ltocompat.files.archives import tar
-from ltocompat.files.archives.member import Member
+from ltocompat.files.archives.member import Members
 from ltocompat.files.byteview import ByteView, chunks, digest_of
 from ltocompat.files.first_bytes import RPM_MAGIC
 from ltocompat.model.errors import LimitExceeded, Malformed
@@ -104,9 +104,7 @@ def sniff(view: ByteView, _: Budget) -> bool:
     return view.peek(0, len(RPM_MAGIC)) == RPM_MAGIC
 
 
-def members(
-    view: ByteView, place: Location, wanted: Location, budget: Budget
-) -> Iterator[Member | Skipped]:
+def members(view: ByteView, place: Location, wanted: Location, budget: Budget) -> Members:
     """Yield the files in the order of the archive."""
     try:
         signatures, header = read_headers(view, budget)

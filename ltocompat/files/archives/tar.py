@@ -17,7 +17,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, field
 
-from ltocompat.files.archives.member import Member, Names, concerns, until_damage
+from ltocompat.files.archives.member import Member, Members, Names, concerns, until_damage
 from ltocompat.files.archives.spool import IN_MEMORY, Spool
 from ltocompat.files.archives.unpacking import Stream, unpacked
 from ltocompat.files.byteview import ByteView
@@ -172,9 +172,7 @@ def sniff(view: ByteView, _: Budget) -> bool:
     return is_tar(view.peek(0, BLOCK))
 
 
-def members(
-    view: ByteView, place: Location, wanted: Location, budget: Budget
-) -> Iterator[Member | Skipped]:
+def members(view: ByteView, place: Location, wanted: Location, budget: Budget) -> Members:
     """Yield the members in file order."""
     return walk(Plain(view), place, wanted, budget)
 
@@ -253,7 +251,7 @@ Headers: TypeAlias = Callable[[Tape, Location, Budget], Iterator["TarHeader | Sk
 
 def walk(
     tape: Tape, place: Location, wanted: Location, budget: Budget, read: Headers | None = None
-) -> Iterator[Member | Skipped]:
+) -> Members:
     """Yield the members of an archive; report bytes after its end.
 
     Args:
@@ -271,7 +269,7 @@ def walk(
 
 def _members(
     tape: Tape, found: Iterator[TarHeader | Skipped], names: Names, wanted: Location, budget: Budget
-) -> Iterator[Member | Skipped]:
+) -> Members:
     for header in found:
         if isinstance(header, Skipped):
             yield header
@@ -365,7 +363,7 @@ class _Headers(Struct):
 
 def file_of(
     tape: Tape, header: TarHeader, place: Location, budget: Budget, *, wanted: bool
-) -> Iterator[Member | Skipped]:
+) -> Members:
     """Yield the file after a header, which may be a device or a pipe; its bytes only if wanted.
 
     Raises:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
-from ltocompat.files.archives.member import Member, Names, concerns, until_damage
+from ltocompat.files.archives.member import Member, Members, Names, concerns, until_damage
 from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView, chunks, is_zero
@@ -245,9 +245,7 @@ def sniff(view: ByteView, _: Budget) -> bool:
     return first or (may_be_zip(view) and _is_whole(view))
 
 
-def members(
-    view: ByteView, place: Location, wanted: Location, budget: Budget
-) -> Iterator[Member | Skipped]:
+def members(view: ByteView, place: Location, wanted: Location, budget: Budget) -> Members:
     """Yield the members in the order of the directory."""
     try:
         end = find_end(view)
@@ -287,7 +285,7 @@ class _ZipWalk(Struct):
     _shared: set[int] = field(default_factory=set)
     _spans: list[tuple[int, int]] = field(default_factory=list)
 
-    def members(self, end: _End) -> Iterator[Member | Skipped]:
+    def members(self, end: _End) -> Members:
         if end.disks:
             raise Malformed("it is one of several disks; join them first")
         count = 0
@@ -298,7 +296,7 @@ class _ZipWalk(Struct):
         if count & 0xFFFF != end.members & 0xFFFF:
             yield Skipped(self._place, f"its end record says {end.members} members, not {count}")
 
-    def _member(self, entry: ZipEntry) -> Iterator[Member | Skipped]:
+    def _member(self, entry: ZipEntry) -> Members:
         name = entry.name
         if name.endswith("/") and not entry.unpacked:
             yield from self._names.folder(name)

@@ -97,7 +97,10 @@ def aggregate(
     )
 
 
-def _judged_hosts(case: Case, summary: ArtifactSummary) -> list[tuple[HostBinary, ModuleVerdict]]:
+_HostVerdicts = list[tuple[HostBinary, ModuleVerdict]]
+
+
+def _judged_hosts(case: Case, summary: ArtifactSummary) -> _HostVerdicts:
     """The host files that need something of the target, each with the verdict on its needs."""
     needs = case.engine.host_needs(summary).items()
     return [(host, _host_part(case, asked, _idle(host, summary))) for host, asked in needs if asked]
@@ -137,9 +140,7 @@ def _idle(host: HostBinary, summary: ArtifactSummary) -> tuple[Component, ...]:
 
 
 def _nothing_judged(
-    judged: list[GroupVerdict],
-    hosts: list[tuple[HostBinary, ModuleVerdict]],
-    not_judged: frozenset[str],
+    judged: list[GroupVerdict], hosts: _HostVerdicts, not_judged: frozenset[str]
 ) -> bool:
     """Return whether no device code was checked; what has no kernels is judged by their absence."""
     if not judged:
@@ -198,9 +199,7 @@ def _extent(judged: list[GroupVerdict], verdict: Verdict, *, of_whole: bool) -> 
     return Extent(0 if of_whole and bad else counts[verdict], counts.total())
 
 
-def _reasons(
-    judged: list[GroupVerdict], hosts: list[tuple[HostBinary, ModuleVerdict]]
-) -> Iterator[str]:
+def _reasons(judged: list[GroupVerdict], hosts: _HostVerdicts) -> Iterator[str]:
     if not judged:
         yield "it holds no device code"
     alike = grouped((_why(each), each.group) for each in judged)
