@@ -109,8 +109,8 @@ def unknown_version(component: Component) -> Versions:
 
 def driver_of_writer(cuda: Release) -> Versions:
     """A driver for SASS of a CUDA release: before CUDA 11, minors had drivers of their own."""
-    earlier = drivers.earlier_driver(cuda)
-    return at_least(earlier, open_below=True) if earlier else driver_of_major(cuda.major)
+    own = drivers.earlier_driver(cuda)
+    return driver_of_cuda(cuda) if own else driver_of_major(cuda.major)
 
 
 def driver_of_major(major: int) -> Versions:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ltocompat.facts import floor as named_floor
+from ltocompat.facts.drivers import earlier_driver
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.signature import ImageSignature
 from ltocompat.model.verdict import Route, Verdict
@@ -37,16 +38,16 @@ def driver_below_major_floor(image: ImageSignature, _: Subject) -> Iterator[Requ
     cuda = makers.writer(image)
     if cuda is None or (makers.only_cuda_13_writes(image) and cuda.major <= _FORM_OF_13):
         return
-    floor = floors.major(cuda.major)
+    floor, whole = floors.major(cuda.major), cuda if earlier_driver(cuda) else cuda.major
     consequence = (
-        f"the tables name no minimum driver for CUDA {cuda.major}"
-        if floor is None
-        else f"older drivers run no code that CUDA {cuda.major} built (error 35 of the "
+        f"the tables name no minimum driver for CUDA {whole}"
+        if floor is None and whole is not cuda
+        else f"older drivers run no code that CUDA {whole} built (error 35 of the "
         "runtime, error 200 of the driver)"
     )
     yield Requirement(
         driver_of_writer(cuda),
-        f"SASS of CUDA {cuda.major}",
+        f"SASS of CUDA {whole}",
         consequence,
         remedy="update the driver. If the GPU supports cuda-compat, let the loader find it "
         f"before the driver. Or build with CUDA {cuda.major - 1}",
