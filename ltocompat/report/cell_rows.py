@@ -117,9 +117,12 @@ def _telling(cells: Mapping[Cell, Result]) -> dict[Cell, Result]:
     return of_targets if of_targets and not worse else {**cells}
 
 
+_Columns = Sequence[CellColumn]
+
+
 def rows_as_they_come(
     artifacts: Iterable[EvaluatedArtifact],
-    columns: Sequence[CellColumn],
+    columns: _Columns,
     root: str,
     seen: list[EvaluatedArtifact],
 ) -> Iterator[Row]:
@@ -129,9 +132,7 @@ def rows_as_they_come(
         yield from _rows_of(artifact, columns, artifact.path.removeprefix(root))
 
 
-def rows_by_package(
-    artifacts: Sequence[EvaluatedArtifact], columns: Sequence[CellColumn]
-) -> Iterator[Row]:
+def rows_by_package(artifacts: Sequence[EvaluatedArtifact], columns: _Columns) -> Iterator[Row]:
     """Yield a row for each package, the worst first; below it, its files if one has a problem.
 
     A package with a single file has only its name: findings have the place.
@@ -164,9 +165,7 @@ def _verdicts(artifacts: Iterable[EvaluatedArtifact]) -> list[Verdict]:
     return sorted(map(max, of_cell.values()), reverse=True)
 
 
-def _rows_of(
-    artifact: EvaluatedArtifact, columns: Sequence[CellColumn], name: str
-) -> Iterator[Row]:
+def _rows_of(artifact: EvaluatedArtifact, columns: _Columns, name: str) -> Iterator[Row]:
     """A row for each route."""
     for route in dict.fromkeys(cell.route for cell in artifact.cells):
         of_route = {c: v for c, v in artifact.cells.items() if c.route == route}
@@ -181,7 +180,7 @@ def _worst_word(several: Iterable[Result]) -> str:
     return Styled(str(max(verdicts)), style_of(max(verdicts))) if verdicts else ""
 
 
-def _more_of(route: str, cells: Mapping[Cell, Result], columns: Sequence[CellColumn]) -> str:
+def _more_of(route: str, cells: Mapping[Cell, Result], columns: _Columns) -> str:
     """Return the facts that a row has no column for: ``  by load  (not checked: link)``."""
     by = f"  by {route}" if route else ""
     halves = dict.fromkeys(half for verdict in cells.values() for half in verdict.not_judged)

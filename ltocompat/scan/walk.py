@@ -176,8 +176,11 @@ def take_batches(place: Location, settings: ScanSettings) -> Iterator[Batch]:
         yield Batch((found,)) if isinstance(found, Skipped) else found
 
 
+_ReadFile = Callable[[ByteView, Location], Iterator[R]]
+
+
 def of_each_file(
-    place: Location, settings: ScanSettings, read: Callable[[ByteView, Location], Iterator[R]]
+    place: Location, settings: ScanSettings, read: _ReadFile[R]
 ) -> Iterator[R | Skipped]:
     """Yield the results of ``read`` for each file at a path; skip unreadable ones.
 
@@ -189,10 +192,7 @@ def of_each_file(
 
 
 def of_file(
-    found: Location | Skipped,
-    top: Location,
-    settings: ScanSettings,
-    read: Callable[[ByteView, Location], Iterator[R]],
+    found: Location | Skipped, top: Location, settings: ScanSettings, read: _ReadFile[R]
 ) -> Iterator[R | Skipped]:
     """Yield the results of ``read`` for a file below ``top``, or a ``Skipped`` if it is unreadable.
 

@@ -109,9 +109,12 @@ def _one_of(target: Target, found: Sequence[tuple[Target, Rows]]) -> Rows:
     }
 
 
+_OnVersions = Sequence[tuple[Target, Result | None]]
+
+
 def _one_of_row(
     target: Target,
-    found: Sequence[tuple[Target, Result | None]],
+    found: _OnVersions,
     all_fail: bool,  # noqa: FBT001 - of its one caller
 ) -> Result:
     """One row: a version on which it is missing can't have that GPU, or has code for another.
@@ -176,9 +179,7 @@ def _verdict_on(result: Result | None, subject: _Subject) -> Verdict:
     return worst(finding.verdict for finding in findings if _subject(finding) == subject)
 
 
-def _undecided(
-    finding: Finding, target: Target, found: Sequence[tuple[Target, Result | None]]
-) -> Finding:
+def _undecided(finding: Finding, target: Target, found: _OnVersions) -> Finding:
     """A finding on which versions of one part differ: the digits that are missing are named."""
     subject = _subject(finding)
     verdicts = [(exact, _verdict_on(result, subject)) for exact, result in found]

@@ -28,11 +28,11 @@ _LONGEST_BANNER = 80
 _CREATE = re.compile(r"__nvJitLinkCreate_([0-9]{1,9})_([0-9]{1,9})")
 
 
+_Claims = Iterable[tuple[str, str]]
+
+
 def identify(
-    view: ByteView,
-    budget: Budget,
-    claims: Iterable[tuple[str, str]] = (),
-    tool: Tool = Tool.NVJITLINK,
+    view: ByteView, budget: Budget, claims: _Claims = (), tool: Tool = Tool.NVJITLINK
 ) -> Linker:
     """Read the version of a linker from its bytes; leave its path empty.
 
@@ -76,9 +76,7 @@ def _host(view: ByteView, budget: Budget, tool: Tool) -> ObjectReader:
     return host
 
 
-def _without_banner(
-    host: ObjectReader, claims: Iterable[tuple[str, str]], tool: Tool
-) -> tuple[str, str]:
+def _without_banner(host: ObjectReader, claims: _Claims, tool: Tool) -> tuple[str, str]:
     """The version and its evidence: what packages claim of nvJitLink, where its names agree."""
     if tool is Tool.NVJITLINK:
         # The highest of the minors that the names end in; 12.0 .. 12.9 means 12.9.
