@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ def test_nodes_that_it_admits_are_those_that_pass(
     assert document["version"] == "v1alpha1"
     (compatibility,) = document["compatibilities"]
     (rule,) = compatibility["rules"]
-    assert rule["name"] == path
+    assert rule["name"] == Path(path).name
     for driver in (*DRIVERS, *NEWER):
         for gpu in (75, 80, 90, 120):
             target = f"driver={driver},gpu=sm_{gpu}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -343,6 +345,50 @@ def test_what_an_image_admits_is_held_against_its_code(
 def test_what_no_image_says_is_refused(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         parse([text])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["ltoir/nvrtc-12.4-lto_80.ltoir"],
+        ["ltoir/nvrtc-13.5-lto_80.ltoir"],
+        ["ltoir/nvrtc-12.4-lto_80.ltoir", "cubin/nvcc-13.0-sm_80.cubin"],
+    ],
+)
+def test_the_lines_of_the_answer_are_pasted_as_they_are(
+    names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [str(FOLDER / name) for name in names]
+    assert run(["require", *paths]) == 0
+    shown = capsys.readouterr().out.split("\n\n")[0]
+    files = {"pip": "requirements", "conda": "a conda recipe", "dockerfile": "a Dockerfile"}
+    for where, title in files.items():
+        assert run(["require", *paths, "--for", where]) == 0
+        alone = capsys.readouterr().out.splitlines()
+        _, _, below = shown.partition(f"to paste into {title}:\n")
+        lines = [*takewhile(lambda line: line.startswith("  "), below.splitlines())]
+        assert {line.removeprefix("  ") for line in lines} <= {*alone}
+        assert [line[2:] for line in lines if "#" not in line] == [
+            line for line in alone if "#" not in line
+        ]
+
+
+def test_what_the_lines_leave_out_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The lines are for one of the variants, be they files of a package or packages."""
+    code = {"12.4": "ltoir/nvrtc-12.4-lto_80.ltoir", "13.0": "ltoir/nvrtc-13.0-lto_80.ltoir"}
+    paths = [tmp_path / f"x-1.0+cu{each.replace('.', '')}-py3-none-any.whl" for each in code]
+    for path, name in zip(paths, code.values(), strict=True):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(FOLDER / name, "x/x.ltoir")
+    assert run(["require", *map(str, paths), "--for", "pip"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"# without {paths[1].name}, which is for another CUDA release" in lines
+    assert "nvidia-nvjitlink-cu12>=12.4,<13" in lines
+    assert not any("nvidia-nvjitlink>=13" in line for line in lines)
+    assert run(["require", str(paths[1]), "--for", "pip"]) == 0
+    assert "without" not in capsys.readouterr().out
 
 
 def test_where_nothing_goes_a_comment_says_so(capsys: pytest.CaptureFixture[str]) -> None:

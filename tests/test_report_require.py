@@ -55,6 +55,13 @@ def served(
     return Service(number, "any", "sass", 1, 0, 0, 0, first, routes=(floor,), last_driver=newest)
 
 
+def lacking(number: int, *rules: str, link: int = 0) -> Service:
+    """A GPU for which no driver is enough, because of these rules."""
+    (floor,) = (whole := served(number, None, verdict=Verdict.FAIL)).routes
+    coverage = Coverage(1, sass=1 - link, link=link)
+    return replace(whole, routes=(replace(floor, coverage=coverage, set_by=rules),))
+
+
 def table(*records: Required | Failure, width: int | None = None, why: bool = False) -> str:
     return written("table", REPORT, records, Options(width=width, why=why))
 
@@ -80,7 +87,19 @@ def test_rules_floors_and_reasons_are_told_when_asked(snapshot: SnapshotAssertio
         ),
         (
             {"nvjitlink": None, "services": (served(75, None), served(80, None))},
-            "Runs with no known driver on sm_75, 80",
+            "Can't run on sm_75, 80: no known driver",
+        ),
+        (
+            {"nvjitlink": None, "services": (lacking(75, "SASS-06"), served(80, (470,)))},
+            "Runs with driver >= 470 on sm_80 (sm_75: code missing)",
+        ),
+        (
+            {"nvjitlink": None, "services": (lacking(75, "PTX-01", "SASS-06"),)},
+            "Can't run on sm_75: code missing",
+        ),
+        (
+            {"nvjitlink": None, "services": (lacking(75, "LTO-15", link=1),)},
+            "Can't run on sm_75: no known nvJitLink",
         ),
         (
             {"nvjitlink": None, "services": tuple(served(n, (470,)) for n in (70, 75, 80, 86))},

@@ -19,6 +19,7 @@ from ltocompat.model.target import System
 from ltocompat.packages.reading import owner
 from ltocompat.packages.values import Kind, Package
 from ltocompat.rules.engine.collect_requirements import required
+from ltocompat.rules.rule import Component
 from ltocompat.rules.services import lacks_kernels
 
 _NONE, _NO_CODE = (1,), (2,)
@@ -142,7 +143,9 @@ def _driver(number: int, needs: Required) -> _Asked | None:
     service = _serving(needs, number)
     if service is None:
         return None
-    rules = tuple(dict.fromkeys(rule for route in service.routes for rule in route.set_by))
+    linking = {need.rule for need in needs.asked if need.component == Component.LINKER}
+    setting = (rule for route in service.routes for rule in route.set_by)
+    rules = tuple(dict.fromkeys(rule for rule in setting if rule not in linking))
     if service.driver is None:
         return _NONE, "no known driver", rules
     return (0, service.driver.numbers), f">= {service.driver}", rules

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from ltocompat.facts import nvjitlink_minors
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.arch import Release
 from ltocompat.model.generic import grouped
+from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
@@ -23,7 +27,7 @@ from ltocompat.model.requirement import (
 )
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Verdict
-from ltocompat.model.words import count
+from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, ListReport, Options, answers
 from ltocompat.report.document import (
     Block,
@@ -40,7 +44,8 @@ from ltocompat.report.document import (
     table_of,
 )
 from ltocompat.report.text import truncate
-from ltocompat.rules.engine.joint_requirements import joint
+from ltocompat.rules.builtin_rules import NOTHING_SERVES
+from ltocompat.rules.engine.joint_requirements import joint, one_of_variants
 from ltocompat.rules.services import lacks_kernels, runs_anywhere, verdict_of
 
 _MOST = 20
@@ -75,7 +80,7 @@ def _totals(
     if len(several) > 1:
         yield from _summary(joint(several))
     if setters:
-        yield first_lines("code that sets the minimum versions", [*map(_setter, setters)], _MOST)
+        yield first_lines("code that sets the minimum versions", [*_setters(setters)], _MOST)
     if empty:
         end = "" if several else ": nothing to require"
         yield Paragraph((f"{count(empty, 'file')} without device code{end}",))
@@ -97,23 +102,29 @@ def _pasted(records: Records, where: str) -> Iterator[Block]:
         return
     where = "container" if where == "dockerfile" else where
     lines = [line for line in joint(artifacts).lines if line.where == where] if artifacts else []
+    notes = [*_left_out(artifacts), *(() if lines else (f"nothing to paste for {where}",))]
+    yield from (Entry((f"# {note}",)) for note in notes if where != _VARIANT)
     for line in lines:
-        if line.met and where != _VARIANT:
-            yield Entry((Code(f"# {line.text}: {line.note}"),))
-            continue
-        if line.note and where != _VARIANT:
-            yield Entry((Code(f"# {line.note}"),))
-        if line.text:
-            yield Entry((Code(_as_pasted(line)),))
-    if not lines and where != _VARIANT:
-        yield Entry((f"# nothing to paste for {where}",))
+        yield from (Entry((Code(text),)) for text in _as_pasted(line, line.note))
 
 
-def _as_pasted(line: PasteLine) -> str:
-    if line.where == "container":
+def _left_out(artifacts: Sequence[Required]) -> Iterator[str]:
+    """The artifacts and the variants whose requirements are not in the lines to paste."""
+    used = one_of_variants(artifacts)
+    for needs in (each for each in artifacts if each not in used):
+        yield f"without {os.path.basename(needs.path)}, which is for another CUDA release"
+    yield from (f"variants: {row}" for needs in used for row in _variants(needs))
+
+
+def _as_pasted(line: PasteLine, note: str) -> Iterator[str]:
+    """The line in a file of its kind, below its note; a met line is only a comment."""
+    if line.where != _VARIANT:
+        told = f"{line.text}: {note}" if line.met else note
+        yield from (f"# {part}" for part in told.split("; ") if part)
+    if line.text and not line.met:
         name, _, value = line.text.partition("=")
-        return f'ENV {name}="{value}"'
-    return f"- {line.text}" if line.where == "conda" else line.text
+        forms = {"conda": f"- {line.text}", "container": f'ENV {name}="{value}"'}
+        yield forms.get(line.where, line.text)
 
 
 def has_nothing(required: Required) -> bool:
@@ -128,7 +139,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
         return
     if required.variants:
         title = "the package loads one variant; the lines above are for the least demanding variant"
-        yield Items(title, tuple(map(_variant, required.variants)))
+        yield Items(title, tuple((row,) for row in _variants(required)))
     if required.services and not lacks_kernels(required):
         yield _gpu_table(required.services, known, why=options.why)
     yield from _lost_kernels(known)
@@ -136,7 +147,7 @@ def _artifact(required: Required, options: Options) -> Iterator[Block]:
     if options.why:
         yield Table((Column("needs"), Column("at least", width=24)), tuple(_floors(required)))
         if required.asked:
-            yield first_lines("because", [*map(_reason, required.asked)], _MOST)
+            yield first_lines("because", [*_reasons(required.asked)], _MOST)
 
 
 def _summary(required: Required, *, lines: bool = True) -> Iterator[Block]:
@@ -147,18 +158,34 @@ def _summary(required: Required, *, lines: bool = True) -> Iterator[Block]:
     known = [service for service in required.services if service.name != NEXT]
     if required.services:
         yield Entry((Styled(_runs_with(required, known), Style.STRONG),))
-    pasted = [line for line in required.lines if lines and line.where != _VARIANT]
-    for title, met in (("to paste", False), ("in its metadata already", True)):
-        if some := [line for line in pasted if line.met is met]:
-            yield Items(title, tuple(map(_line, some)))
+    shown = required.lines if lines else ()
+    for where, title in _PASTED.items():
+        found = [line for line in shown if line.where == where and not line.met]
+        if some := [text for line in found for text in _as_pasted(line, _brief(line))]:
+            yield Items(f"to paste into {title}", tuple((Code(text),) for text in some))
+    if met := [line for line in shown if line.met]:
+        rows = ((Code(each.text), f"  ({each.where}: {_brief(each)})") for each in met)
+        yield Items("in its metadata already", tuple(rows))
 
 
-def _variant(variant: VariantFloors) -> tuple[str, ...]:
-    """Return the row of one variant's floors."""
-    linker = f"nvJitLink >= {variant.nvjitlink}" if variant.nvjitlink else ""
-    driver = f"driver >= {variant.driver}" if variant.driver else ""
-    needs = ", ".join(part for part in (driver, linker) if part)
-    return (Code(variant.name), f": {needs or 'no known driver requirement'}")
+_PASTED = {"pip": "requirements", "conda": "a conda recipe", "container": "a Dockerfile"}
+
+
+def _brief(line: PasteLine) -> str:
+    # The headline and the table have the exceptions for GPUs.
+    return "; ".join(note for note in line.note.split("; ") if not note.startswith("sm_"))
+
+
+def _variants(needs: Required) -> Iterator[str]:
+    """The minimum versions of the variants; equal ones are in one row."""
+
+    def floors(variant: VariantFloors) -> str:
+        driver = f"driver >= {variant.driver}" if variant.driver else ""
+        linker = f"nvJitLink >= {variant.nvjitlink}" if variant.nvjitlink else ""
+        return ", ".join(filter(None, (driver, linker))) or "no known driver requirement"
+
+    alike = grouped((floors(variant), variant.name) for variant in needs.variants)
+    return (f"{', '.join(names)}: {text}" for text, names in alike.items())
 
 
 def _runs_with(required: Required, known: Sequence[Service]) -> str:
@@ -172,18 +199,18 @@ def _runs_with(required: Required, known: Sequence[Service]) -> str:
         none = "It has no kernels, so any GPU and driver will do"
         return (none if runs_anywhere(required) else "It serves no known GPU") + links
     # Where some GPU has a driver, those without one are exceptions.
-    most = max(alike, key=lambda driver: (driver != _BEYOND, len(alike[driver])))
+    most = max(alike, key=lambda driver: (bool(alike[driver][0].driver), len(alike[driver])))
     others = [
         f"{archs_range(several, known)}: {driver.removeprefix('>= ')}"
         for driver, several in alike.items()
         if driver != most
     ]
     except_ = f" ({'; '.join(others)})" if others else ""
+    archs, links = archs_range(alike[most], known), _links(required, known)
+    if alike[most][0].driver is None:
+        return f"Can't run on {archs}: {most}{except_}{links}"
     sure = all(verdict_of(service) < Verdict.UNKNOWN for service in alike[most])
-    runs = "Runs" if sure or most == _BEYOND else "May run"
-    driver = most if most == _BEYOND else f"driver {most}"
-    links = _links(required, known)
-    return f"{runs} with {driver} on {archs_range(alike[most], known)}{except_}{links}"
+    return f"{'Runs' if sure else 'May run'} with driver {most} on {archs}{except_}{links}"
 
 
 def _lost_kernels(known: Sequence[Service]) -> Iterator[Paragraph]:
@@ -215,13 +242,22 @@ def _modules_of(service: Service) -> int:
     return service.sass + service.ptx + service.link
 
 
-_BEYOND = "no known driver"
+def _cause(routes: Iterable[RouteFloor]) -> str:
+    """The reason why no known versions work on a GPU."""
+    failing = [route for route in routes if route.beyond]
+    if any(NOTHING_SERVES in route.set_by for route in failing):
+        return _NO_CODE
+    linked = any(route.coverage.link and route.nvjitlink is None for route in failing)
+    return "no known nvJitLink" if linked else "no known driver"
+
+
+_NO_CODE = "code missing"
 
 
 def _driver_of(service: Service) -> str:
     """``>= 580.65.06``, ``450.80.02 to 580``, ``no known driver``."""
     if service.driver is None:
-        return _BEYOND
+        return _cause(service.routes)
     span = _span(service.driver, service.last_driver, or_older=service.or_older)
     return span if service.last_driver and _ends(service.last_driver) else f">= {span}"
 
@@ -351,7 +387,9 @@ def _way(floor: RouteFloor, *, why: bool, sparse: bool) -> tuple[str, str, str, 
     driver = _span(floor.driver, floor.last_driver, or_older=floor.or_older)
     linker = _span(floor.nvjitlink, floor.last_nvjitlink)
     set_by = ", ".join(floor.set_by) if why else ""
-    return by, "none known" if floor.beyond else driver, linker, set_by
+    if floor.beyond:
+        driver = _NO_CODE if _cause([floor]) == _NO_CODE else "none known"
+    return by, driver, linker, set_by
 
 
 Version = DriverVersion | Release
@@ -374,35 +412,39 @@ def _ends(last: Version) -> bool:
     return last < max(nvjitlink_minors())
 
 
-def _line(line: PasteLine) -> tuple[str, ...]:
-    # The headline and the table have the exceptions for GPUs.
-    notes = [note for note in line.note.split("; ") if not note.startswith("sm_")]
-    return (Code(line.text), f"  ({': '.join([line.where, *filter(None, ['; '.join(notes)])])})")
+def _reasons(asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
+    """The code that needs minimum versions, then what happens without them, once."""
+    for consequence, needs in grouped(((n.rule, n.consequence), n) for n in asked).items():
+        for need in needs:
+            first = f"{need.module_count:,} modules, first " if need.module_count > 1 else ""
+            text = f"{need.subject} needs {need.component} {need.constraint} ({first}at "
+            evidence = truncate(f"; evidence: {need.evidence}") if need.evidence else ""
+            yield (f"{need.rule}: ", truncate(text), Code(need.example), evidence, ")")
+        yield (truncate(f"  otherwise: {consequence[1]}"),)
 
 
-def _reason(need: Asked) -> tuple[str, ...]:
-    number = f"{count(need.module_count, 'module')}, first " if need.module_count > 1 else ""
-    text = f"{need.subject} needs {need.component} {need.constraint}; otherwise: {need.consequence}"
-    evidence = truncate(f"; evidence: {need.evidence}") if need.evidence else ""
-    return (f"{need.rule}: ", truncate(text), f" ({number}at ", Code(need.example), evidence, ")")
+def _setters(setters: Sequence[FloorSetter]) -> Iterator[tuple[str, ...]]:
+    """``driver >= 580.65.06 on sm_80: cupy 13.6, SASS of CUDA 13 at x.so@0x40; without it ...``.
 
-
-def _setter(setter: FloorSetter) -> tuple[str, ...]:
-    """``driver >= 580.65.06 on sm_80: cupy 13.6, SASS of CUDA 13 at x.so@0x40; without it ...``."""
-    archs = f" on sm_{', '.join(map(str, setter.archs))}" if setter.archs else ""
-    rules = f" ({', '.join(setter.rules)})" if setter.rules else ""
-    code = f", {setter.subject}{rules} at " if setter.subject else f"{rules} in "
-    without = f"; without it: {setter.without}" if setter.without else ""
-    without = "; others set the same minimum" if setter.without == setter.floor else without
-    release = f"; lower in {setter.release}" if setter.release else ""
-    lacking = setter.floor.startswith("no ")
-    return (
-        f"{setter.floor if lacking else f'{setter.component} {setter.floor}'}{archs}: ",
-        Code(truncate(setter.distribution)),
-        truncate(code),
-        Code(setter.place),
-        f"{without}{release}",
-    )
+    Distributions that set the same minimum for the same reason are in one row.
+    """
+    rows = ((replace(each, distribution="", place=Location("")), each) for each in setters)
+    for setter, alike in grouped(rows).items():
+        archs = f" on sm_{', '.join(map(str, setter.archs))}" if setter.archs else ""
+        rules = f" ({', '.join(setter.rules)})" if setter.rules else ""
+        code = f", {setter.subject}{rules} at " if setter.subject else f"{rules} in "
+        without = f"; without it: {setter.without}" if setter.without else ""
+        without = "; others set the same minimum" if setter.without == setter.floor else without
+        without = "" if alike[1:] else without
+        release = f"; lower in {setter.release}" if setter.release else ""
+        lacking = setter.floor.startswith("no ")
+        yield (
+            f"{setter.floor if lacking else f'{setter.component} {setter.floor}'}{archs}: ",
+            Code(truncate(truncate_list([each.distribution for each in alike], 4))),
+            truncate(code),
+            Code(alike[0].place),
+            f"{without}{release}",
+        )
 
 
 def _document(records: Records, _: Options) -> Iterator[str]:

@@ -36,7 +36,7 @@ def joint(several: Sequence[Required]) -> Required:
     """
     if len(several) == 1:
         return several[0]
-    number, several = len(several), _one_of_variants(several)
+    number, several = len(several), one_of_variants(several)
     left_out = f" (without {number - len(several)} of other CUDA releases)"
     coded = [each for each in several if each.modules]
     coded = [each for each in coded if not runs_anywhere(each)] or coded
@@ -58,7 +58,7 @@ def joint(several: Sequence[Required]) -> Required:
     return replace(whole, lines=tuple(_lines(several, whole, floors)))
 
 
-def _one_of_variants(several: Sequence[Required]) -> list[Required]:
+def one_of_variants(several: Sequence[Required]) -> list[Required]:
     """Leave one of the variants that differ in the CUDA release of their names.
 
     An environment has one of them: the least demanding one, as of the variants in a package.

@@ -9,6 +9,7 @@ number of a driver may be empty (550.120), which is why a pattern stands for it.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -36,7 +37,7 @@ def specification(artifacts: Iterable[Required]) -> Iterator[str]:
             for service in promised(required.services)
             if service.driver is not None and service.name != NEXT
         )
-        yield f"  - name: {json.dumps(required.path)}"
+        yield f"  - name: {json.dumps(os.path.basename(required.path))}"
         if not runs_anywhere(required):  # NFD takes a rule without any matcher as met
             yield "    matchAny:"
             found = chain.from_iterable(map(_matchers, alike.values()))
