@@ -16,7 +16,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.slimmed import RemovalReason
 from ltocompat.model.target import Gpu, System
 from ltocompat.model.weight import Waste
-from ltocompat.rules.selection import compiles, pick_for_driver, runs
+from ltocompat.rules.selection import pick_for_driver, usable
 from ltocompat.rules.weight_advice import GPU_TO_COME, dead, known_numbers, loaded_as_it_is
 from ltocompat.targets.gpu_groups import gpus_named
 
@@ -114,13 +114,12 @@ def _taken(module: ModuleSignature, kept: Kept) -> set[int]:
 
 def _usable(module: ModuleSignature, kept: Kept) -> set[int]:
     """Numbers of the images that a linker could use for a kept GPU: what it makes is not known."""
-    numbers, found = _numbers(kept), set[int]()
-    for place, image in enumerate(module.images):
-        arch = image.picked_by
-        fits = runs if image.kind is ImageKind.SASS else compiles
-        if arch in kept.archs or (arch and any(fits(arch, number) for number in numbers)):
-            found.add(place)
-    return found
+    numbers = _numbers(kept)
+    return {
+        place
+        for place, image in enumerate(module.images)
+        if image.picked_by in kept.archs or any(usable(image, number) for number in numbers)
+    }
 
 
 def _first_of_equals(images: Sequence[ImageSignature]) -> set[int]:

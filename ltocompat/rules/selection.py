@@ -122,8 +122,8 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
 
 def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:
     """Return whether all that a discrete GPU could use was made for an integrated one."""
-    usable = [image for image in images if _usable(image, gpu)]
-    return bool(usable) and not gpus.is_tegra(gpu) and all(map(_for_integrated, usable))
+    found = [image for image in images if usable(image, gpu)]
+    return bool(found) and not gpus.is_tegra(gpu) and all(map(_for_integrated, found))
 
 
 def _for_integrated(image: ImageSignature) -> bool:
@@ -133,11 +133,11 @@ def _for_integrated(image: ImageSignature) -> bool:
 
 def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature | None:
     """SASS for exactly this ``a`` target, else the highest SASS, then the same of PTX."""
-    usable = [image for image in images if _usable(image, gpu)]
+    found = [image for image in images if usable(image, gpu)]
     discrete = not gpus.is_tegra(gpu)
     for kind in (ImageKind.SASS, ImageKind.PTX):
         # max gives the first of equals, as the driver does
-        of_kind = [image for image in usable if image.kind is kind]
+        of_kind = [image for image in found if image.kind is kind]
         if discrete:
             # Which of sm_80 and sm_87 a desktop GPU gets was not measured; NVIDIA's libraries ship
             # both in one module for desktops, so that the documented one is taken to serve.
@@ -147,7 +147,8 @@ def _driver_choice(images: Iterable[ImageSignature], gpu: int) -> ImageSignature
     return None
 
 
-def _usable(image: ImageSignature, gpu: int) -> bool:
+def usable(image: ImageSignature, gpu: int) -> bool:
+    """Return whether an image of SASS runs on a GPU, or another one compiles for it."""
     arch = image.picked_by
     if arch is None:
         return False

@@ -42,6 +42,8 @@ _DYNAMIC_RELOCATIONS = {
     "RELR": (Tag.RELR, Tag.RELRSZ),
 }
 _OBJECT_RELOCATIONS = {layout.SHT_REL: "REL", layout.SHT_RELA: "RELA"}
+# What pointers hold once a file is loaded, by their offsets; None: another file.
+_Pointers = dict[int, int | None]
 
 
 class ElfHost(ObjectReader):
@@ -114,14 +116,14 @@ class ElfHost(ObjectReader):
         """Resolve pointers by relocations; in place if the file is linked to a fixed address."""
         return self._object_pointers(slots) if self._object else self._linked_pointers(slots)
 
-    def _linked_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
+    def _linked_pointers(self, slots: Collection[int]) -> _Pointers:
         by_address: dict[int, int] = {}
         for segment in self.budget.timed(self._tables.segments, slow=True):
             if segment.kind == layout.PT_LOAD:
                 end = segment.offset + segment.file_size
                 inside = (slot for slot in slots if segment.offset <= slot < end)
                 by_address |= {s - segment.offset + segment.address: s for s in inside}
-        answer: dict[int, int | None] = {}
+        answer: _Pointers = {}
         relocated: set[int] = set()
         for table in self._dynamic_relocations():
             for found in relocations_at(table, by_address):
@@ -137,11 +139,7 @@ class ElfHost(ObjectReader):
         return answer
 
     def _put(
-        self,
-        answer: dict[int, int | None],
-        slot: int,
-        found: Relocation,
-        symbols: SymbolTable | None,
+        self, answer: _Pointers, slot: int, found: Relocation, symbols: SymbolTable | None
     ) -> None:
         """Set the pointer at ``slot`` to what a relocation makes of it; unknown types unset it."""
         relative, absolute = POINTER_TYPES.get(self._tables.header.machine, (None, None))
@@ -167,11 +165,11 @@ class ElfHost(ObjectReader):
             in_file = home.kind != layout.SHT_NOBITS
             answer[slot] = home.offset + symbol.value + addend if in_file else None
 
-    def _object_pointers(self, slots: Collection[int]) -> dict[int, int | None]:
+    def _object_pointers(self, slots: Collection[int]) -> _Pointers:
         """Resolve pointers of objects, whose relocation sections name their target and symbols."""
         headers = self._tables.headers
         null = (slot for slot in slots if not pointer_at(self.view, slot, self.pointer_size))
-        answer: dict[int, int | None] = dict.fromkeys(null, 0)
+        answer: _Pointers = dict.fromkeys(null, 0)
         for relocations in self.budget.timed(headers if slots else (), slow=True):
             kind = _OBJECT_RELOCATIONS.get(relocations.kind)
             if kind is None or not 0 < relocations.info < len(headers):
