@@ -74,7 +74,7 @@ def test_nothing_needs_a_linker_where_nothing_is_to_be_narrowed(tmp_path: Path) 
             "as in nvjitlink=13.4, not '13.5'",
         ),
         (("--linker", f"nvlink={LTOIR}"), 2, "it is not a program"),
-        (("--linker", "nvlink=/nowhere/nvlink"), 4, "does not exist"),
+        (("--linker", "nvlink=/nowhere/nvlink"), 4, "nor an existing file"),
     ],
 )
 def test_an_nvlink_that_cannot_be_had_is_one_sentence(

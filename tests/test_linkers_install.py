@@ -372,9 +372,11 @@ def test_a_cache_that_cannot_be_written_says_so(tmp_path: Path) -> None:
         install_one(known(), Cache(str(tmp_path / "file" / "x")), bringing(WHEEL))
 
 
-def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
+def test_a_minor_or_major_is_its_newest_release_and_all_is_one_of_each() -> None:
     (version_request,) = choose("12.4", allow_unknown=False)
     assert version_request.asked == "12.4.127"
+    for major, newest in (("12", "12.9"), ("13", "13.5")):
+        assert choose(major, allow_unknown=False) == choose(newest, allow_unknown=False)
     minors = [w.asked.rpartition(".")[0] for w in choose("all", allow_unknown=False)]
     # There is no 12.7.
     assert minors == [*(f"12.{n}" for n in (0, 1, 2, 3, 4, 5, 6, 8, 9)), *from_on("13.0")]
@@ -385,7 +387,7 @@ def test_a_minor_is_its_newest_patch_level_and_all_is_one_of_each() -> None:
     [
         ("12.4.130", r"12\.4\.130 is not in our tables, which have 12\.4\.99, 12\.4\.127"),
         ("12.7", r"which have 12\.0, .*--allow-unknown"),
-        ("12", "write 12.4"),
+        ("14", r"14 is not in our tables, which have 12\.0, .*nvjitlink=14 --allow-unknown"),
         ("12.4 ; rm", "is not a version"),
         ("-r", "is not a version"),
         ("latest", "is not a version"),

@@ -112,7 +112,7 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     found = resolve(str(path), cache=empty)
     assert isinstance(found, Linker)
     assert (found.version, found.found_via, found.for_trials) == ("12.4.127", "path", False)
-    with pytest.raises(Missing, match="does not exist"):
+    with pytest.raises(Missing, match="nor an existing file"):
         resolve(str(tmp_path / "none"), cache=empty)
     put(tmp_path, "text", b"text")
     with pytest.raises(UsageError, match="not a library for Linux or Windows"):

@@ -75,3 +75,20 @@ def test_what_is_no_source_is_refused_in_a_sentence() -> None:
     for wrong in ([__file__], 7, {"x.so"}):
         with pytest.raises(ltocompat.UsageError, match="is neither a path, bytes nor an open file"):
             list(ltocompat.read(wrong))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [
+        ("13", "13.0"),
+        ("R550", "R550"),
+        ("h100", "h100"),
+        ("driver=550,gpu=t4", "driver=550,gpu=t4"),
+    ],
+)
+def test_a_target_that_was_given_as_a_path_leads_to_the_option(given: str, target: str) -> None:
+    advice = f"if it is a deploy target, write: ltocompat check FILE --deploy-target {target}$"
+    with pytest.raises(ltocompat.UnreadableInput, match=advice):
+        ltocompat.needs(given)
+    with pytest.raises(ltocompat.UnreadableInput, match="No such file or directory$"):
+        ltocompat.needs("nowhere.whl")

@@ -167,6 +167,7 @@ def test_a_path_is_not_a_deploy_target(tmp_path: Path) -> None:
     "text, part",
     [
         ("drivr=550", "did you mean driver?"),
+        ("13", "did you mean 13.5 or 13.4?"),
         ("colour=red", "the keys are cuda, name, os, driver, container, compat"),
         ("driver=550,driver=560", "driver is given twice"),
         ("driver=", "driver has no value"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -374,7 +375,8 @@ def _opened(path: str, limits: Limits) -> Iterator[ByteView]:
         from ltocompat.files.archives.image_path import how_to_save
 
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UnreadableInput(f"{path!r} can't be opened: {reason}{how_to_save(path)}") from error
+        meant = how_to_save(path) or _as_target(path)
+        raise UnreadableInput(f"{path!r} can't be opened: {reason}{meant}") from error
     try:
         mode = os.fstat(fd).st_mode
         if stat.S_ISFIFO(mode):
@@ -386,6 +388,19 @@ def _opened(path: str, limits: Limits) -> Iterator[ByteView]:
             raise UnreadableInput(f"{path!r} is not a regular file; name a file, a folder or -")
     finally:
         os.close(fd)
+
+
+def _as_target(path: str) -> str:
+    """Return how to give a deploy target that was given as a path; empty for other paths."""
+    from ltocompat.targets.inline import KEYS, SPELLINGS, is_word
+
+    words = [path, f"{path}.0"]  # somebody who writes 13 means CUDA 13
+    has_key = path.partition("=")[0] in {*KEYS, *SPELLINGS}
+    word = path if has_key else next(filter(is_word, words), None)
+    if word is None or os.path.lexists(path):
+        return ""
+    hint = "; if it is a deploy target, write: ltocompat check FILE --deploy-target"
+    return f"{hint} {shlex.quote(word)}"
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from ltocompat.targets.inline import (
     with_keys,
 )
 from ltocompat.targets.text_file import OWN, PYPROJECT, own_tables, read_toml
+from ltocompat.targets.versions.releases import known_releases
 
 
 def targets_of_file(
@@ -255,12 +256,13 @@ def _not_a_target(text: str, where: str) -> UsageError:
             f"--deploy-target {EXAMPLE}"
         )
     file, names = names_of_project(where)
+    near = did_you_mean(text, (*names, *map(str, known_releases("toolkit"))))
     if not names:
         return UsageError(
-            f"{text!r} is neither a file nor a deploy target, and no ltocompat.toml or "
+            f"{text!r} is neither a file nor a deploy target{near}, and no ltocompat.toml or "
             f"pyproject.toml names any target; write {EXAMPLE}"
         )
     return UsageError(
-        f"{text!r} is neither a file nor a deploy target{did_you_mean(text, names)}; {file} names "
+        f"{text!r} is neither a file nor a deploy target{near}; {file} names "
         f"{', '.join(names)}; use one of them, or write {EXAMPLE}"
     )

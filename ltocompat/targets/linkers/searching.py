@@ -98,7 +98,7 @@ def resolve(wanted: str, *, cache: Cache | None = None, tool: Tool = Tool.NVJITL
     """Return the linker to run here: from the trial cache, else any copy on the machine.
 
     Args:
-        wanted: ``12.4`` (the newest available patch level), ``12.4.127``, or a path.
+        wanted: ``12`` or ``12.4`` (the newest available release of it), ``12.4.127``, or a path.
         cache: the cache of trial copies; None for the user's own.
         tool: the kind of linker.
 
@@ -134,7 +134,8 @@ def _at(path: str, cache: Cache) -> Linker:
         if linker.path == real:
             return linker
     if not os.path.exists(real):
-        raise Missing(f"{path!r} does not exist; give a version such as 12.4, or a library's path")
+        version = f"a version of {cache.tool.label}, such as 12.4,"
+        raise Missing(f"{path!r} is neither {version} nor an existing file")
     advice = "; give a version or path"
     with restated(UsageError, f"{path!r} is not a usable linker", Malformed, advice=advice):
         return read_linker(Machine(), real, "path", cache.tool)

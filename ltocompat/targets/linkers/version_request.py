@@ -12,7 +12,7 @@ from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.linker import Tool
 
-_VERSION = re.compile(r"([0-9]{1,3}\.[0-9]{1,3})(\.[0-9]{1,5})?")
+_VERSION = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}(?:\.[0-9]{1,5})?)?")
 ALL = "all"
 FIRST_ON_INDEX = {Tool.NVJITLINK: Release(12, 0), Tool.NVLINK: Release(13, 0)}
 NO_NVLINK_12 = (
@@ -65,22 +65,22 @@ def split(text: str) -> tuple[Tool, str]:
 
 
 def is_version(text: str) -> bool:
-    """Return whether ``text`` is 12.4 or 12.4.127, not a path."""
+    """Return whether ``text`` is 12, 12.4 or 12.4.127, not a path."""
     return _VERSION.fullmatch(text) is not None
 
 
 def matches(text: str, version: str) -> bool:
-    """Return whether ``version`` is the requested version, or of the requested minor."""
+    """Return whether ``version`` is the requested version, or of the requested minor or major."""
     return version == text or version.startswith(f"{text}.")
 
 
 def choose(
     text: str, *, allow_unknown: bool, tool: Tool = Tool.NVJITLINK
 ) -> tuple[VersionRequest, ...]:
-    """Return the requested versions for this platform; for a minor, the newest known patch level.
+    """Return the requested versions for this platform; for a minor or major, the newest known one.
 
     Args:
-        text: ``12.4``, ``12.4.127``, or ``all`` for one of each minor.
+        text: ``12``, ``12.4``, ``12.4.127``, or ``all`` for one of each minor.
         allow_unknown: True to also accept a version that is not in our tables.
         tool: the kind of linker.
 
@@ -103,13 +103,13 @@ def _request(
     tool: Tool, text: str, wheels: list[LinkerWheel], *, allow_unknown: bool
 ) -> VersionRequest:
     if not is_version(text):
-        raise UsageError(f"{text!r} is not a version; write 12.4, 12.4.127 or the word all")
+        raise UsageError(f"{text!r} is not a version; write 12, 12.4, 12.4.127 or the word all")
     known = [wheel.version for wheel in wheels if matches(text, wheel.version)]
     if known:
         newest = max(known, key=version_numbers)
         parts = tuple(wheel for wheel in wheels if wheel.version == newest)
         return VersionRequest(tool, newest, tuple(wheel.package for wheel in parts), parts)
-    release, first = Release.parse(text), FIRST_ON_INDEX[tool]
+    release, first = Release.parse(f"{text}.0"), FIRST_ON_INDEX[tool]
     if release < first and tool is Tool.NVLINK:
         raise Missing(f"nvlink {text} can't be installed: {NO_NVLINK_12}")
     if release < first:
