@@ -90,5 +90,5 @@ def test_a_target_that_was_given_as_a_path_leads_to_the_option(given: str, targe
     advice = f"if it is a deploy target, write: ltocompat check FILE --deploy-target {target}$"
     with pytest.raises(ltocompat.UnreadableInput, match=advice):
         ltocompat.needs(given)
-    with pytest.raises(ltocompat.UnreadableInput, match="No such file or directory$"):
+    with pytest.raises(ltocompat.UnreadableInput, match=r"No such file or directory$"):
         ltocompat.needs("nowhere.whl")
