@@ -63,7 +63,7 @@ def test_a_wheel_in_memory_is_a_package() -> None:
 
 
 def test_what_is_no_source_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ltocompat.UsageError, match="int is neither a path, bytes nor an open file"):
+    with pytest.raises(ltocompat.UsageError, match="7 is neither a path, bytes nor an open file"):
         list(ltocompat.check([7], TARGET))  # type: ignore[list-item]
     with pytest.raises(ltocompat.UsageError, match="a StringIO is open as text; give bytes, or"):
         ltocompat.architectures(io.StringIO(".version 8.0"))  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def test_what_is_no_source_is_refused_in_a_sentence() -> None:
         ("13", "13.0"),
         ("R550", "R550"),
         ("h100", "h100"),
-        ("driver=550,gpu=t4", "driver=550,gpu=t4"),
+        ("rtx 4090", "'rtx 4090'"),
     ],
 )
 def test_a_target_that_was_given_as_a_path_leads_to_the_option(given: str, target: str) -> None:
@@ -92,3 +92,48 @@ def test_a_target_that_was_given_as_a_path_leads_to_the_option(given: str, targe
         ltocompat.needs(given)
     with pytest.raises(ltocompat.UnreadableInput, match=r"No such file or directory$"):
         ltocompat.needs("nowhere.whl")
+
+
+# A call with an argument of a wrong type, and the part of the sentence about it.
+WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
+    "explain": (ltocompat.explain, "explain() takes str as text"),
+    "place": (
+        lambda wrong: ltocompat.explain("PTX-01", wrong),
+        "explain() takes str | PathLike",
+    ),
+    "audit": (
+        lambda wrong: list(ltocompat.audit(wrong)),
+        "audit() takes str | PathLike[str] as",
+    ),
+    "policy": (lambda wrong: list(ltocompat.audit("x", wrong)), "as policy"),
+    "baseline": (lambda wrong: list(ltocompat.audit("x", baseline=wrong)), "as baseline"),
+    "diff": (
+        lambda wrong: ltocompat.diff(wrong, "x"),
+        "diff() takes str | PathLike[str] as old",
+    ),
+    "extract": (lambda wrong: list(ltocompat.extract("x", output=wrong)), "as output"),
+    "repair": (lambda wrong: list(ltocompat.repair(wrong, output="x")), "as wheels"),
+    "link": (lambda wrong: list(ltocompat.link("x", arch=wrong)), "as arch"),
+    "limits": (lambda wrong: list(ltocompat.inspect("x", limits=wrong)), "Limits as limits"),
+    "coherent": (ltocompat.coherent, "as parts"),
+    "env": (ltocompat.env, "as root"),
+    "serves": (lambda wrong: ltocompat.serves(b"", wrong), "takes str | Sequence["),
+    "supports": (lambda wrong: ltocompat.supports("580", wrong), "supports() takes str as arch"),
+    "inspect": (lambda wrong: list(ltocompat.inspect(wrong)), "is neither a path"),
+    "check": (lambda wrong: list(ltocompat.check(b"", wrong)), ""),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_an_argument_of_a_wrong_type_is_said_in_one_sentence(case: str) -> None:
+    """The sentence names the function, the argument, its type and the value."""
+    call, sentence = WRONG[case]
+    accepted: dict[str, list[object]] = {
+        "policy": [None], "baseline": [None], "link": [None], "env": [None], "check": [b"x"]
+    }  # fmt: skip
+    for wrong in (None, 3, b"x", object(), [3]):
+        if (case == "inspect" and wrong == b"x") or wrong in accepted.get(case, []):
+            continue
+        with pytest.raises(ltocompat.UsageError) as raised:
+            call(wrong)
+        assert sentence in str(raised.value)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.check import check
 from ltocompat.commands.inspect import inspect
+from ltocompat.commands.options import checked
 from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import ArchForm, SmArch
 from ltocompat.model.image import ImageKind, Module, Skipped
@@ -65,6 +66,7 @@ def architectures(source: Source, *, limits: Limits = DEFAULT_LIMITS) -> Archite
     return Architectures(sass, ptx, ltoir, tuple(skipped))
 
 
+@checked
 def serves(
     source: Source, archs: str | Sequence[str], *, limits: Limits = DEFAULT_LIMITS
 ) -> dict[SmArch, Coverage]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ltocompat.commands.options import checked
 from ltocompat.commands.versions import driver_cuda
 from ltocompat.facts import rows
 from ltocompat.facts.coherence import PartPair
@@ -35,6 +36,7 @@ class Coherence(Struct, frozen=True):
     source: str
 
 
+@checked
 def coherent(parts: Mapping[str, str]) -> tuple[Coherence, ...]:
     """Say for each pair of parts whether their releases work together.
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.commands.options import EnvOptions
+from ltocompat.commands.options import EnvOptions, checked
 from ltocompat.files.inside import BY_DESCRIPTOR
 from ltocompat.files.output import scratch_folder, write_named, writing
 from ltocompat.model.environment import Environment
@@ -45,6 +45,7 @@ class Surroundings(Struct, frozen=True):
     sandbox: tuple[str, ...] | None = None
 
 
+@checked
 def env(root: str | os.PathLike[str] | None = None) -> Surroundings:
     """Show the driver, GPUs and CUDA libraries of this machine, or of one whose files are given.
 

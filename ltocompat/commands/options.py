@@ -8,9 +8,24 @@ Types whose import is slow stand in quotes: nothing here needs them, so that ``-
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    BinaryIO,
+    ForwardRef,
+    Literal,
+    ParamSpec,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from msgspec import Struct
 
@@ -31,6 +46,7 @@ if TYPE_CHECKING:
     from ltocompat.model.target import Target
     from ltocompat.scan.walk import ScanSettings
 
+P = ParamSpec("P")
 _ANY_NUMBER = Parameter.VAR_POSITIONAL
 OnError = Callable[[LtocompatError], None]
 StrPath = str | os.PathLike[str]
@@ -74,9 +90,11 @@ class Argument(Option, frozen=True):
 
 def several(annotation: object) -> bool:
     """Return whether an option of this type accepts any number of values."""
-    if get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
-    return get_origin(annotation) is tuple
+    return get_origin(_plain(annotation)) is tuple
+
+
+def _plain(annotation: Any) -> Any:  # noqa: ANN401 - a type
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 @functools.cache
@@ -133,6 +151,8 @@ def public(
                 raise TypeError(f"{function.__name__}() {error}") from None
             values = {name: given.pop(name) for name in kinds if name in given}
             values |= {n: as_tuple(values[n]) for n in values if several(fields[n][0])}
+            for name, value in values.items():
+                _expect(value, fields[name][0], f"{function.__name__}()", name)
             environment = "paths" not in bound and values.get("python") is not None
             if values.get("paths") == () and not environment:  # a pattern that matches nothing
                 named(())
@@ -143,6 +163,57 @@ def public(
         return call
 
     return made
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a public function without options say which argument has a wrong type."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with suppress(TypeError):  # of a missing or unknown argument, about which Python speaks
+            kinds = get_type_hints(function)
+            for name, value in signature.bind(*args, **kwargs).arguments.items():
+                _expect(value, kinds[name], f"{function.__name__}()", name)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _expect(value: object, kind: Any, function: str, name: str) -> None:  # noqa: ANN401 - a type
+    """Check that an argument of a public function has its type.
+
+    Raises:
+        UsageError: it has not.
+    """
+    kind = _plain(kind)
+    kind = _late_type(kind) if isinstance(kind, str | ForwardRef) else kind
+    if get_origin(kind) is tuple and isinstance(value, tuple):
+        for each in value:
+            _expect(each, get_args(kind)[0], function, name)
+    elif kind != Source and not _fits(value, kind):  # sources are checked where they are opened
+        words = re.sub(r"[a-z_.]+\.(?=[A-Z])", "", inspect.formatannotation(kind))
+        raise UsageError(f"{function} takes {words} as {name}, not {value!r:.60}")
+
+
+def _late_type(quoted: str | ForwardRef) -> Any:  # noqa: ANN401 - a type
+    """Return a type that stands in quotes."""
+    import ltocompat
+
+    late = {name: getattr(ltocompat, name) for name in ("Baseline", "Policy", "Target")}
+    text = quoted if isinstance(quoted, str) else quoted.__forward_arg__
+    return eval(text, globals(), late | {"TargetLike": object})  # noqa: S307 - our own text
+
+
+def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - a type
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in inner)
+    if origin is Literal:
+        return value in inner
+    if origin is Sequence:
+        return isinstance(value, Sequence) and all(_fits(each, inner[0]) for each in value)
+    return hasattr(value, "read") if origin is BinaryIO else isinstance(value, origin)
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:  # noqa: ANN401 - one value or several

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ltocompat.commands.options import checked
 from ltocompat.facts import drivers, gpus, horizon, toolkits
 from ltocompat.model.arch import Release
 from ltocompat.model.errors import UsageError
@@ -71,6 +72,7 @@ def cuda_driver(cuda: str, *, system: str = "linux") -> DriverVersion | None:
     return drivers.stock_driver(Release.parse(cuda), system)
 
 
+@checked
 def supports(driver_or_cuda: str, arch: str) -> bool | None:
     """Return whether a driver can run code for an architecture, or a toolkit can compile for it.
 

@@ -73,8 +73,7 @@ def source_names(sources: Iterable[Source]) -> list[str]:
     for number, source in enumerate(sources):
         if not is_one_source(source):
             hint = "; unpack it: *paths" if isinstance(source, Iterable) else ""
-            kind = type(source).__name__
-            raise UsageError(f"{kind} is neither a path, bytes nor an open file{hint}")
+            raise UsageError(f"{source!r:.60} is neither a path, bytes nor an open file{hint}")
         if isinstance(source, str | os.PathLike):
             names.append(os.fspath(source))
         else:

@@ -392,15 +392,12 @@ def _opened(path: str, limits: Limits) -> Iterator[ByteView]:
 
 def _as_target(path: str) -> str:
     """Return how to give a deploy target that was given as a path; empty for other paths."""
-    from ltocompat.targets.inline import KEYS, SPELLINGS, is_word
+    from ltocompat.targets.inline import is_word
 
-    words = [path, f"{path}.0"]  # somebody who writes 13 means CUDA 13
-    has_key = path.partition("=")[0] in {*KEYS, *SPELLINGS}
-    word = path if has_key else next(filter(is_word, words), None)
-    if word is None or os.path.lexists(path):
-        return ""
+    # Somebody who writes 13 means CUDA 13.
+    word = None if os.path.lexists(path) else next(filter(is_word, (path, f"{path}.0")), None)
     hint = "; if it is a deploy target, write: ltocompat check FILE --deploy-target"
-    return f"{hint} {shlex.quote(word)}"
+    return f"{hint} {shlex.quote(word)}" if word else ""
 
 
 @contextmanager
