@@ -82,12 +82,12 @@ from ltocompat.model.matrix import Matrix as Matrix
 from ltocompat.model.location import Location as Location
 from ltocompat.model.mend import Mend as Mend, Mended as Mended, Repaired as Repaired
 from ltocompat.model.requirement import (
-    Asked as Asked,
+    ModuleRequirement as ModuleRequirement,
     LinkerFloor as LinkerFloor,
     PasteLine as PasteLine,
     Required as Required,
     RouteFloor as RouteFloor,
-    Service as Service,
+    GpuSupport as GpuSupport,
     VariantFloors as VariantFloors,
 )
 from ltocompat.model.slimmed import (

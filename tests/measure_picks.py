@@ -199,7 +199,7 @@ class Library:
         return found
 
 
-class Asked:
+class ModuleRequirement:
     """One nvJitLink, asked which entry it picks."""
 
     def __init__(self, path: str, release: str, pieces: Pieces) -> None:
@@ -275,7 +275,7 @@ def mixed(
 
 def measured(path: str, release: str, folder: Path) -> dict[str, object]:
     """All that is stored of one release."""
-    asked = Asked(path, release, Pieces(folder))
+    asked = ModuleRequirement(path, release, Pieces(folder))
     targets = [arch for arch in ARCHS if asked.has(arch)]
     found = {n: [t for t in targets if asked.picked([n], t) is not None] for n in ENTRIES}
     alone = [name for name in ENTRIES if not name.startswith("lto")]

@@ -38,7 +38,7 @@ from ltocompat.model.diff import BREAKING, Metadata
 from ltocompat.model.image import CudaLibrary, HostBinary, Module, Record
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
 from ltocompat.model.records_v1.inspect import Inspect
-from ltocompat.model.requirement import NO_NVJITLINK, LinkerFloor, Required, Service
+from ltocompat.model.requirement import NO_NVJITLINK, GpuSupport, LinkerFloor, Required
 from ltocompat.model.signature import ModuleSignature, module_signature
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
@@ -585,10 +585,10 @@ def driver(number: int) -> DriverVersion:
     return DriverVersion((number,))
 
 
-def service(number: int, how: str, least: int | None) -> Service:
+def service(number: int, how: str, least: int | None) -> GpuSupport:
     counts = {"sass": 0, "ptx": 0, "link": 0} | ({how: 1} if how != "none" else {})
     floor = None if least is None else driver(least)
-    return Service(number, "x", how, counts["sass"], counts["ptx"], counts["link"], 0, floor)
+    return GpuSupport(number, "x", how, counts["sass"], counts["ptx"], counts["link"], 0, floor)
 
 
 def drivers(old: Required, new: Required) -> dict[str, str | None]:
@@ -596,7 +596,7 @@ def drivers(old: Required, new: Required) -> dict[str, str | None]:
     return {c.about: c.breaking for c in changes if c.kind == "driver"}
 
 
-def loads(sass: int | None, ptx: int | None, *services: Service) -> Required:
+def loads(sass: int | None, ptx: int | None, *services: GpuSupport) -> Required:
     return required(
         driver_sass=None if sass is None else driver(sass),
         driver_ptx=None if ptx is None else driver(ptx),

@@ -15,7 +15,7 @@ from samples import FOLDER
 import ltocompat
 from ltocompat import Required, Verdict
 from ltocompat.cli import run
-from ltocompat.model.requirement import NEXT, RouteFloor, Service
+from ltocompat.model.requirement import NEXT, GpuSupport, RouteFloor
 from ltocompat.model.verdict import Coverage
 from ltocompat.report.verbs.require import REPORT
 from ltocompat.rules.engine.joint_requirements import joint
@@ -121,7 +121,7 @@ def test_code_without_kernels_asks_no_machine_for_anything() -> None:
     (one,) = needs(NAMES[1])
     nothing = RouteFloor(None, Coverage(1, without_kernels=1), None, None, None, None, Verdict.OK)
     services = [
-        Service(each.number, each.name, "none", 0, 0, 0, 0, None, routes=(nothing,))
+        GpuSupport(each.number, each.name, "none", 0, 0, 0, 0, None, routes=(nothing,))
         for each in one.services
     ]
     empty = Required(

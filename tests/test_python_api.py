@@ -138,5 +138,5 @@ def test_a_pattern_that_matches_nothing_is_not_the_environment() -> None:
     for paths in empty:
         with pytest.raises(ltocompat.UsageError, match="no path is named"):
             ltocompat.check(paths, H100)
-    with pytest.raises(ltocompat.UsageError, match=r"list is neither .*; unpack it: \*paths"):
+    with pytest.raises(ltocompat.UsageError, match=r"is neither .*; unpack it: \*paths"):
         list(ltocompat.inspect(["x.so"]))  # type: ignore[arg-type]

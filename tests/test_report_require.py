@@ -16,10 +16,10 @@ import ltocompat
 from ltocompat.cli import run
 from ltocompat.model.arch import Release
 from ltocompat.model.requirement import (
+    GpuSupport,
     LinkerFloor,
     Required,
     RouteFloor,
-    Service,
 )
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Coverage, Verdict
@@ -47,15 +47,15 @@ def served(
     *,
     last: tuple[int, ...] | None = None,
     verdict: Verdict = Verdict.OK,
-) -> Service:
+) -> GpuSupport:
     """A GPU that SASS serves from a driver on."""
     first = None if driver is None else DriverVersion(driver)
     newest = None if last is None else DriverVersion(last)
     floor = RouteFloor(None, Coverage(1, sass=1), first, newest, None, None, verdict)
-    return Service(number, "any", "sass", 1, 0, 0, 0, first, routes=(floor,), last_driver=newest)
+    return GpuSupport(number, "any", "sass", 1, 0, 0, 0, first, routes=(floor,), last_driver=newest)
 
 
-def lacking(number: int, *rules: str, link: int = 0) -> Service:
+def lacking(number: int, *rules: str, link: int = 0) -> GpuSupport:
     """A GPU for which no driver is enough, because of these rules."""
     (floor,) = (whole := served(number, None, verdict=Verdict.FAIL)).routes
     coverage = Coverage(1, sass=1 - link, link=link)

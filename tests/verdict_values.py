@@ -12,12 +12,12 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.location import Location
 from ltocompat.model.matrix import Matrix
 from ltocompat.model.requirement import (
-    Asked,
+    GpuSupport,
     LinkerFloor,
+    ModuleRequirement,
     PasteLine,
     Required,
     RouteFloor,
-    Service,
 )
 from ltocompat.model.target import DriverVersion, Gpu, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import LEVELS, Coverage, Extent, Finding, Result, Route, Verdict
@@ -188,7 +188,7 @@ def required(**facts: Any) -> Required:
     return Required(**(values | facts))
 
 
-def _services() -> Iterator[Service]:
+def _services() -> Iterator[GpuSupport]:
     sass, late = DriverVersion((580, 65, 6)), DriverVersion((615,))
     nothing = RouteFloor(None, Coverage(2000, none=2000), None, None, None, None, Verdict.FAIL)
     floor = RouteFloor(
@@ -208,24 +208,26 @@ def _services() -> Iterator[Service]:
     yet = RouteFloor(
         None, Coverage(2000, ptx=17, none=1983), None, None, None, None, Verdict.FAIL, ("DRV-03",)
     )
-    yield Service(75, "Turing", "none", 0, 0, 0, 2000, None, routes=(nothing,))
+    yield GpuSupport(75, "Turing", "none", 0, 0, 0, 2000, None, routes=(nothing,))
     for number, name in ((80, "Ampere"), (86, "Ampere"), (90, "Hopper")):
-        yield Service(number, name, "sass", 1600, 17, 0, 383, sass, routes=(floor,))
-    yield Service(
+        yield GpuSupport(number, name, "sass", 1600, 17, 0, 383, sass, routes=(floor,))
+    yield GpuSupport(
         107, "Rubin", "link", 0, 0, 2000, 0, late, nvjitlink=Release(13, 5), routes=(linked,)
     )
-    yield Service(110, "Blackwell", "none", 0, 0, 0, 2000, None, routes=(nothing,))
-    yield Service(130, "next", "ptx", 0, 17, 0, 1983, None, routes=(yet,))
+    yield GpuSupport(110, "Blackwell", "none", 0, 0, 0, 2000, None, routes=(nothing,))
+    yield GpuSupport(130, "next", "ptx", 0, 17, 0, 1983, None, routes=(yet,))
 
 
-def _asked() -> Iterator[Asked]:
+def _asked() -> Iterator[ModuleRequirement]:
     place = LIBRARY.at(0x1F40)
-    yield Asked(
+    yield ModuleRequirement(
         "nvJitLink", ">= 13.3", "LTO-01", "LTO-IR", "it is refused", "container 1.67", 3, place
     )
     for number in range(22):
         subject, floor = f"SASS number {number}", f">= {525 + number}"
-        yield Asked("driver", floor, "DRV-01", subject, "error 35", "tkinfo note", 1, place)
+        yield ModuleRequirement(
+            "driver", floor, "DRV-01", subject, "error 35", "tkinfo note", 1, place
+        )
 
 
 def matrix(

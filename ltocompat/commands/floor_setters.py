@@ -14,7 +14,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.cuda_tag import without_tags
 from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
-from ltocompat.model.requirement import NEXT, FloorSetter, Required, Service
+from ltocompat.model.requirement import NEXT, FloorSetter, GpuSupport, Required
 from ltocompat.model.target import System
 from ltocompat.packages.reading import owner
 from ltocompat.packages.values import Kind, Package
@@ -133,7 +133,7 @@ def _setters(component: str, floor: Floor, libraries: Sequence[Library]) -> Iter
         yield FloorSetter(component, text, distribution, place, (), rules, subject, without)
 
 
-def _serving(needs: Required, number: int) -> Service | None:
+def _serving(needs: Required, number: int) -> GpuSupport | None:
     found = (service for service in needs.services if service.number == number)
     code = (each for each in found if each.how != "none" or each.driver)
     return next((each for each in code if not each.hardly), None)

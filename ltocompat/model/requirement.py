@@ -15,7 +15,7 @@ from ltocompat.model.verdict import Coverage, Route, Verdict
 LAST_WITH_SUFFIX = 12  # NVIDIA's packages of CUDA 13 and newer have no -cu13
 
 
-class Asked(Tabular, frozen=True):
+class ModuleRequirement(Tabular, frozen=True):
     """One requirement of an artifact's modules.
 
     Attributes:
@@ -133,7 +133,7 @@ class RouteFloor(Struct, frozen=True, repr_omit_defaults=True):
 NEXT = "next"
 
 
-class Service(Tabular, frozen=True):
+class GpuSupport(Tabular, frozen=True):
     """How well an artifact supports one GPU architecture.
 
     Attributes:
@@ -319,9 +319,9 @@ class Required(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     driver_sass: DriverVersion | None = None
     driver_ptx: DriverVersion | None = None
     ptx_beyond: bool = False
-    services: tuple[Service, ...]
+    services: tuple[GpuSupport, ...]
     link_options: tuple[str, ...] = ()
-    asked: tuple[Asked, ...]
+    asked: tuple[ModuleRequirement, ...]
     lines: tuple[PasteLine, ...] = ()
     skipped: int = 0
     variants: tuple[VariantFloors, ...] = ()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
-from ltocompat.model.requirement import NEXT, Required, Service
+from ltocompat.model.requirement import NEXT, GpuSupport, Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 
@@ -16,7 +16,7 @@ from ltocompat.model.verdict import Verdict
 HOW = ("sass", "ptx", "link")
 
 
-def least_driver(required: Required, services: Iterable[Service]) -> DriverVersion | None:
+def least_driver(required: Required, services: Iterable[GpuSupport]) -> DriverVersion | None:
     """Return the driver for the SASS, else the PTX, else the linked code on the least GPU.
 
     Without kernels, it is the driver for the CUDA runtime of its libraries.
@@ -32,12 +32,12 @@ def least_driver(required: Required, services: Iterable[Service]) -> DriverVersi
     return min(floors, default=None)
 
 
-def verdict_of(service: Service) -> Verdict:
+def verdict_of(service: GpuSupport) -> Verdict:
     """Return the verdict of ``check`` on a GPU with the minimum versions."""
     return next((route.verdict for route in service.routes if route.coverage.served), Verdict.FAIL)
 
 
-def as_loaded(service: Service, *, possible: bool = False) -> Service:
+def as_loaded(service: GpuSupport, *, possible: bool = False) -> GpuSupport:
     """Return a GPU with the driver for its code without a link, if links need a newer one.
 
     Args:
@@ -50,7 +50,7 @@ def as_loaded(service: Service, *, possible: bool = False) -> Service:
     return replace(service, driver=first.possible_driver if possible else first.driver)
 
 
-def least_cuda(required: Required, services: Iterable[Service]) -> Release | None:
+def least_cuda(required: Required, services: Iterable[GpuSupport]) -> Release | None:
     """Return the oldest CUDA release whose known drivers are all at least that driver."""
     driver = least_driver(required, services)
     if driver is None:
@@ -60,7 +60,7 @@ def least_cuda(required: Required, services: Iterable[Service]) -> Release | Non
     return next((drivers.branch_cuda(branch) for branch in enough), None)
 
 
-def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
+def served_range(services: Iterable[GpuSupport]) -> tuple[int, int | None] | None:
     """Return the lowest served GPU, and the next one that is not served, without Jetson GPUs.
 
     The result is None if no known GPU is served; it has no end if future GPUs are served, too.
@@ -76,7 +76,7 @@ def served_range(services: Iterable[Service]) -> tuple[int, int | None] | None:
     return None if first is None else (first, None)
 
 
-def is_served(service: Service) -> bool:
+def is_served(service: GpuSupport) -> bool:
     """Return whether a known driver brings code onto the GPU."""
     return service.how != "none" and (service.name == NEXT or not service.beyond)
 
@@ -94,7 +94,7 @@ def runs_anywhere(required: Required) -> bool:
     return lacks_kernels(required) and verdicts == {Verdict.OK} and not asks_driver
 
 
-def promised(services: Iterable[Service]) -> list[Service]:
+def promised(services: Iterable[GpuSupport]) -> list[GpuSupport]:
     """Return the GPUs that a package can promise; a few modules for a GPU don't count."""
     return [service for service in services if not service.hardly]
 

@@ -22,7 +22,7 @@ from ltocompat.facts.gpus import find_gpu
 from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind
-from ltocompat.model.requirement import PasteLine, Required, RouteFloor, Service
+from ltocompat.model.requirement import GpuSupport, PasteLine, Required, RouteFloor
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
 from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
@@ -90,7 +90,7 @@ OF_VERSIONS = frozenset(
 """Rules that ask for a version whatever the GPU; those of a GPU stand in its row alone."""
 
 
-def rows(answer: Required, start: int = 0, step: int = 1) -> list[tuple[Service, RouteFloor]]:
+def rows(answer: Required, start: int = 0, step: int = 1) -> list[tuple[GpuSupport, RouteFloor]]:
     return [(service, floor) for service in answer.services for floor in service.routes][
         start::step
     ]

@@ -24,7 +24,7 @@ from ltocompat.facts import drivers, nvjitlink_minors
 from ltocompat.model.arch import SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import CudaLibrary, HostBinary
-from ltocompat.model.requirement import NEXT, PasteLine, Required, Service
+from ltocompat.model.requirement import NEXT, GpuSupport, PasteLine, Required
 from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.report import Options
@@ -99,7 +99,7 @@ def judged(summary: ArtifactSummary, *words: str, number: int) -> list[Result]:
     return list(results(summary, target))
 
 
-def failing(found: Iterable[Result], service: Service) -> list[Result]:
+def failing(found: Iterable[Result], service: GpuSupport) -> list[Result]:
     """The lines of `check` that are worse than `require` says; where it says none does, it may."""
     floors = {floor.route: floor for floor in service.routes}
     if None not in floors:  # on a target without a linker PTX is but loaded
@@ -119,7 +119,7 @@ def objections(found: Iterable[Result]) -> set[tuple[str, str]]:
     return {(each.rule, each.evidence) for each in findings if each.verdict > Verdict.JIT}
 
 
-def with_floors(answer: Required) -> list[Service]:
+def with_floors(answer: Required) -> list[GpuSupport]:
     return [service for service in answer.services if service.driver is not None]
 
 

@@ -44,7 +44,7 @@ from ltocompat.model.artifact_summary import together_as_one
 from ltocompat.model.diff import BREAKING
 from ltocompat.model.failure import Failure, Note
 from ltocompat.model.matrix import Matrix
-from ltocompat.model.requirement import Required, RouteFloor, Service
+from ltocompat.model.requirement import GpuSupport, Required, RouteFloor
 from ltocompat.model.target import ANY_TARGET, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.report.exit_status import (
@@ -260,7 +260,7 @@ class Law:
         assert run(["check", "--together", *map(str, inputs), *typed, *options]) == code
 
 
-def product_of(needs: Required) -> Iterator[tuple[Service, RouteFloor]]:
+def product_of(needs: Required) -> Iterator[tuple[GpuSupport, RouteFloor]]:
     for service in needs.services:
         for floor in service.routes:
             if floor.driver is not None:

@@ -18,7 +18,7 @@ from ltocompat.model.diff import (
     DiffSummary,
 )
 from ltocompat.model.generic import T, grouped
-from ltocompat.model.requirement import Required, Service
+from ltocompat.model.requirement import GpuSupport, Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.rules.rule import VersionT
 
@@ -142,14 +142,14 @@ def _floor(required: Required, about: str) -> _Floor[DriverVersion]:
     return _Floor(used, required.driver_ptx, required.ptx_beyond, newer)
 
 
-def _driver_of(service: Service) -> _Floor[DriverVersion] | None:
+def _driver_of(service: GpuSupport) -> _Floor[DriverVersion] | None:
     """The driver floor of a GPU; where links serve it alone, nvJitLinks may be what is missing."""
     missing = service.beyond and service.how != _LINK
     known = service.how != _NOTHING and (service.driver or missing)
     return _Floor(used=True, version=service.driver, beyond=missing) if known else None
 
 
-def _linker_of(service: Service) -> _Floor[Release] | None:
+def _linker_of(service: GpuSupport) -> _Floor[Release] | None:
     missing = service.beyond and service.how == _LINK and service.nvjitlink is None
     known = service.link and (service.nvjitlink or missing)
     return _Floor(used=True, version=service.nvjitlink, beyond=missing) if known else None
@@ -174,7 +174,7 @@ def _of_gpus(
 _Moved = dict[tuple[T, T], list[str]]
 
 
-def _moved(old: Required, new: Required, value: Callable[[Service], T | None]) -> _Moved[T]:
+def _moved(old: Required, new: Required, value: Callable[[GpuSupport], T | None]) -> _Moved[T]:
     """Group the GPUs whose value differs; a GPU without a value on a side is left out."""
     values = {service.number: value(service) for service in new.services}
     pairs = ((value(one), values.get(one.number), f"sm_{one.number}") for one in old.services)

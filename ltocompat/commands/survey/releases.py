@@ -16,7 +16,14 @@ from ltocompat.commands.survey.report import opened
 from ltocompat.model.arch import Release, version_numbers
 from ltocompat.model.generic import grouped
 from ltocompat.model.location import Location
-from ltocompat.model.requirement import NEXT, Asked, LinkerFloor, Required, RouteFloor, Service
+from ltocompat.model.requirement import (
+    NEXT,
+    GpuSupport,
+    LinkerFloor,
+    ModuleRequirement,
+    Required,
+    RouteFloor,
+)
 from ltocompat.model.target import DriverVersion, System
 from ltocompat.model.verdict import Coverage, Verdict
 from ltocompat.packages.values import Package
@@ -97,8 +104,8 @@ class Releases:
         if not rows:
             return None
         asked = tuple(
-            Asked(part, constraint, rule, subject, "", "", modules, Location.parse(example))
-            for part, _, _, _, constraint, rule, subject, modules, example, _ in rows
+            ModuleRequirement(part, limit, rule, subject, "", "", modules, Location.parse(example))
+            for part, _, _, _, limit, rule, subject, modules, example, _ in rows
             if rule is not None
         )
         floors = [
@@ -115,13 +122,13 @@ class Releases:
         )
 
 
-def _rules(asked: Sequence[Asked], component: str, least: object) -> tuple[str, ...]:
+def _rules(asked: Sequence[ModuleRequirement], component: str, least: object) -> tuple[str, ...]:
     """The rules that ask for that version of a part of the target."""
     named = (each for each in asked if each.component == component)
     return tuple({each.rule: None for each in named if each.constraint == f">= {least}"})
 
 
-def _service(arch: str, rows: Sequence[Sequence[Any]], asked: Sequence[Asked]) -> Service:
+def _service(arch: str, rows: Sequence[Any], asked: Sequence[ModuleRequirement]) -> GpuSupport:
     """What the files of a release ask on one GPU architecture."""
     served = [(how, least) for how, least in rows if how != "none"]
     leasts = [DriverVersion(version_numbers(least)) for _, least in served if least]
@@ -129,4 +136,4 @@ def _service(arch: str, rows: Sequence[Sequence[Any]], asked: Sequence[Asked]) -
     rules = _rules(asked, "driver", driver)
     floor = RouteFloor(None, Coverage(0), driver, None, None, None, Verdict.OK, rules)
     how = served[0][0] if served else "none"
-    return Service(int(arch.removeprefix("sm_")), "", how, 0, 0, 0, 0, driver, routes=(floor,))
+    return GpuSupport(int(arch.removeprefix("sm_")), "", how, 0, 0, 0, 0, driver, routes=(floor,))

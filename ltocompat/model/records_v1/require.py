@@ -53,7 +53,7 @@ class RouteFloor(Record):
     or_older: bool = False
 
 
-@published(requirement.Service, "number")
+@published(requirement.GpuSupport, "number")
 class Service(Record):
     """The code and the minimum versions for one GPU architecture.
 
@@ -76,7 +76,7 @@ class Service(Record):
     hardly: bool = False
 
 
-@published(requirement.Asked, "names_compiler")
+@published(requirement.ModuleRequirement, "names_compiler")
 class Requirement(Record):
     """One requirement."""
 

@@ -115,7 +115,7 @@ def _tables(matrix: Matrix, width: int | None) -> Iterator[Table]:
         cells = ([row[columns[index].start] for index in part] for row in words)
         rows_ = tuple((name, *row) for name, row in zip(names, cells, strict=True))
         place = Column(what, width=len(what), place=matrix.what == ARTIFACT)
-        yield Table((place, *map(Column, shown)), rows_)
+        yield Table((place, *(Column(name) for name in shown)), rows_)
 
 
 def _parts(sizes: Sequence[int], room: int) -> Iterator[range]:

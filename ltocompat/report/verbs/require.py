@@ -16,13 +16,13 @@ from ltocompat.model.location import Location
 from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
-    Asked,
     FloorSetter,
+    GpuSupport,
     LinkerFloor,
+    ModuleRequirement,
     PasteLine,
     Required,
     RouteFloor,
-    Service,
     VariantFloors,
 )
 from ltocompat.model.target import DriverVersion
@@ -188,7 +188,7 @@ def _variants(needs: Required) -> Iterator[str]:
     return (f"{', '.join(names)}: {text}" for text, names in alike.items())
 
 
-def _runs_with(required: Required, known: Sequence[Service]) -> str:
+def _runs_with(required: Required, known: Sequence[GpuSupport]) -> str:
     """``Runs with driver >= 580.65.06 on sm_75-121 (sm_107: 615); links need ...``."""
     served = [service for service in known if service.how != "none" and not service.hardly]
     alike = grouped((_driver_of(service), service) for service in served)
@@ -213,7 +213,7 @@ def _runs_with(required: Required, known: Sequence[Service]) -> str:
     return f"{'Runs' if sure else 'May run'} with driver {most} on {archs}{except_}{links}"
 
 
-def _lost_kernels(known: Sequence[Service]) -> Iterator[Paragraph]:
+def _lost_kernels(known: Sequence[GpuSupport]) -> Iterator[Paragraph]:
     """``20 of 100 kernels have code for sm_75 (IMG-04)``."""
     alike = grouped((service.kernels, service) for service in known)
     for (here, most), several in alike.items():
@@ -222,7 +222,7 @@ def _lost_kernels(known: Sequence[Service]) -> Iterator[Paragraph]:
             yield Paragraph((f"{here:,} of {most:,} kernels have code for {archs} (IMG-04)",))
 
 
-def _sparse_coverage(known: Sequence[Service]) -> Iterator[Paragraph]:
+def _sparse_coverage(known: Sequence[GpuSupport]) -> Iterator[Paragraph]:
     """``few modules are for sm_52-75, and 241 for sm_100: probably not built for sm_52-75``."""
     sparse = [service for service in known if service.hardly and not service.kernels[1]]
     if not sparse:
@@ -238,7 +238,7 @@ def _sparse_coverage(known: Sequence[Service]) -> Iterator[Paragraph]:
     yield Paragraph((text,))
 
 
-def _modules_of(service: Service) -> int:
+def _modules_of(service: GpuSupport) -> int:
     return service.sass + service.ptx + service.link
 
 
@@ -254,7 +254,7 @@ def _cause(routes: Iterable[RouteFloor]) -> str:
 _NO_CODE = "code missing"
 
 
-def _driver_of(service: Service) -> str:
+def _driver_of(service: GpuSupport) -> str:
     """``>= 580.65.06``, ``450.80.02 to 580``, ``no known driver``."""
     if service.driver is None:
         return _cause(service.routes)
@@ -262,7 +262,7 @@ def _driver_of(service: Service) -> str:
     return span if service.last_driver and _ends(service.last_driver) else f">= {span}"
 
 
-def _links(required: Required, known: Sequence[Service]) -> str:
+def _links(required: Required, known: Sequence[GpuSupport]) -> str:
     """Describe the nvJitLink that links need, and whether less may do."""
     floor = required.nvjitlink
     if floor is None:
@@ -280,7 +280,7 @@ def _links(required: Required, known: Sequence[Service]) -> str:
     return f"; links need {floor.wheel if installed else nvlink}{told}"
 
 
-def _linkers_of(service: Service, floor: LinkerFloor) -> str:
+def _linkers_of(service: GpuSupport, floor: LinkerFloor) -> str:
     """Those that a GPU asks for beside that of the artifact; empty if it asks no other."""
     if service.unlinked:
         return "none known"
@@ -291,7 +291,7 @@ def _linkers_of(service: Service, floor: LinkerFloor) -> str:
     return _span(first, last)
 
 
-def archs_range(some: Iterable[Service], known: Sequence[Service]) -> str:
+def archs_range(some: Iterable[GpuSupport], known: Sequence[GpuSupport]) -> str:
     """``sm_75-121``, ``sm_80-90, 120``: known neighbours form a range."""
     numbers = [service.number for service in known]
     held = {service.number for service in some}
@@ -323,7 +323,7 @@ def _linker(floor: LinkerFloor) -> str:
     return f"{floor.possible} may be enough; {floor.sure} is enough ({hint}); {end}"
 
 
-def _gpu_table(services: Sequence[Service], known: Sequence[Service], *, why: bool) -> Table:
+def _gpu_table(services: Sequence[GpuSupport], known: Sequence[GpuSupport], *, why: bool) -> Table:
     """A row for architectures that fare alike; columns that say nothing are left out."""
     alike = grouped(
         (_way(route, why=why, sparse=service.hardly), (service, route.coverage))
@@ -354,7 +354,7 @@ _GPU_COLUMNS = (
 )
 
 
-def _archs(several: Sequence[Service], known: Sequence[Service]) -> str:
+def _archs(several: Sequence[GpuSupport], known: Sequence[GpuSupport]) -> str:
     now = [service for service in several if service.name != NEXT]
     coming = "".join(f"sm_{service.number} (future)" for service in several if service.name == NEXT)
     return ", ".join(part for part in (archs_range(now, known) if now else "", coming) if part)
@@ -412,7 +412,7 @@ def _ends(last: Version) -> bool:
     return last < max(nvjitlink_minors())
 
 
-def _reasons(asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
+def _reasons(asked: Sequence[ModuleRequirement]) -> Iterator[tuple[str, ...]]:
     """The code that needs minimum versions, then what happens without them, once."""
     for consequence, needs in grouped(((n.rule, n.consequence), n) for n in asked).items():
         for need in needs:
@@ -468,5 +468,5 @@ def _document(records: Records, _: Options) -> Iterator[str]:
 
 
 REPORT: ListReport[Required | FloorSetter] = ListReport(
-    blocks, _document, Service, lambda r: r.services if isinstance(r, Required) else (), ("path",)
+    blocks, _document, GpuSupport, lambda need: getattr(need, "services", ()), ("path",)
 )

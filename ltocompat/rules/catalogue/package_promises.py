@@ -27,7 +27,7 @@ from ltocompat.targets.versions.drivers import driver_version_in_name
 if TYPE_CHECKING:
     from ltocompat.model.image import HostBinary
     from ltocompat.model.policy import Promise
-    from ltocompat.model.requirement import Required, Service
+    from ltocompat.model.requirement import GpuSupport, Required
     from ltocompat.packages.values import (
         Declared,
         Dependency,
@@ -364,7 +364,7 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
             yield from _other_kind(shipped, declared)
 
 
-def _is_admitted(service: Service, declared: Declared) -> bool:
+def _is_admitted(service: GpuSupport, declared: Declared) -> bool:
     """Return whether a package is installed for a GPU; Jetson has packages of its own."""
     if service.number in declared.gpus:
         return True

@@ -27,11 +27,11 @@ from ltocompat.model.projection import project
 from ltocompat.model.requirement import (
     NEXT,
     NO_NVJITLINK,
-    Asked,
+    GpuSupport,
     LinkerFloor,
+    ModuleRequirement,
     Required,
     RouteFloor,
-    Service,
     VariantFloors,
 )
 from ltocompat.model.target import DriverVersion, Gpu
@@ -110,7 +110,7 @@ class _Tally(Struct):
         ltoir_is_linked: for some GPU.
     """
 
-    asked: dict[tuple[str, ...], Asked] = field(default_factory=dict)
+    asked: dict[tuple[str, ...], ModuleRequirement] = field(default_factory=dict)
     counted: set[tuple[tuple[str, ...], int]] = field(default_factory=set)
     linkers: list[Constraint] = field(default_factory=list)
     ltoir_is_linked: bool = False
@@ -143,7 +143,7 @@ class _Tally(Struct):
         evidence += [part for part in told if part not in evidence]
         again = (key, asker) in self.counted
         self.counted.add((key, asker))
-        self.asked[key] = Asked(
+        self.asked[key] = ModuleRequirement(
             str(requirement.component),
             str(constraint),
             requirement.rule,
@@ -155,7 +155,7 @@ class _Tally(Struct):
             constraint.names_compiler,
         )
 
-    def listed(self) -> tuple[Asked, ...]:
+    def listed(self) -> tuple[ModuleRequirement, ...]:
         """Return every requirement, by rule and then by number of modules."""
         asked = self.asked.values()
         return tuple(sorted(asked, key=lambda a: (a.component, a.rule, -a.module_count)))
@@ -230,7 +230,7 @@ def _by_branches(found: Required) -> Required:
     def named(driver: DriverVersion | None) -> DriverVersion | None:
         return driver and DriverVersion(driver.numbers, f"R{driver.branch}")
 
-    services: list[Service] = []
+    services: list[GpuSupport] = []
     for service in found.services:
         routes = tuple(replace(each, driver=named(each.driver)) for each in service.routes)
         services.append(replace(service, driver=named(service.driver), routes=routes))
@@ -329,7 +329,7 @@ def _linker_floor(
 
 def _service(
     checked: Checked, row: _Row, floor: LinkerFloor | None, summary: ArtifactSummary
-) -> Service:
+) -> GpuSupport:
     own = own_linker(summary)
     routes = tuple(_route(line, floor, own.value if own else None) for line in row.lines)
     first = next((route for route in routes if route.coverage.served), routes[0])
@@ -338,7 +338,7 @@ def _service(
     joint = None if first.driver is None else joint_floors(checked, row.gpu, row.lines, wanted)
     asked = next((route.nvjitlink for route in routes if route.nvjitlink), None)
     generation = sm(row.gpu.arch.number)
-    return Service(
+    return GpuSupport(
         row.gpu.arch.number,
         NEXT if generation is None else generation.name,
         next((how for how in HOW if getattr(counts, how)), "none"),

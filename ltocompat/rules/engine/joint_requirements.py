@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 from ltocompat.model.cuda_tag import tagged_path, without_tags
 from ltocompat.model.generic import grouped
-from ltocompat.model.requirement import LinkerFloor, PasteLine, Required, Service
+from ltocompat.model.requirement import GpuSupport, LinkerFloor, PasteLine, Required
 from ltocompat.model.words import count
 from ltocompat.rules.engine.metadata_lines import joint_versions
 from ltocompat.rules.engine.paste_lines import conda_linker, machine_lines
@@ -104,7 +104,7 @@ def _joint_linker(floors: Sequence[LinkerFloor]) -> LinkerFloor:
     )
 
 
-def _joint_service(row: Sequence[tuple[Required, Service]]) -> Service:
+def _joint_service(row: Sequence[tuple[Required, GpuSupport]]) -> GpuSupport:
     """The support for one GPU by several artifacts, of which each has to work."""
     several = sorted((service for _, service in row), key=verdict_of, reverse=True)
     coded = [service for needs, service in row if not lacks_kernels(needs)] or several

@@ -16,7 +16,7 @@ from typing import Any
 
 from ltocompat.facts.drivers import driver_branches
 from ltocompat.model.generic import grouped
-from ltocompat.model.requirement import NEXT, Required, Service
+from ltocompat.model.requirement import NEXT, GpuSupport, Required
 from ltocompat.rules.services import promised, runs_anywhere
 
 _DRIVER, _GPU = "nvidia.com/cuda.driver-version", "nvidia.com/gpu.compute"
@@ -44,7 +44,7 @@ def specification(artifacts: Iterable[Required]) -> Iterator[str]:
             yield from (f"    - {json.dumps(matcher)}" for matcher in [*found] or [_NO_NODE])
 
 
-def _matchers(services: list[Service]) -> Iterator[dict[str, Any]]:
+def _matchers(services: list[GpuSupport]) -> Iterator[dict[str, Any]]:
     """GPUs of one major with one span of drivers: by each way to be as new as the floor."""
     first, last = services[0].driver, services[0].last_driver
     major, minor, revision, *_ = (*(first.numbers if first else ()), 0, 0)

@@ -11,7 +11,7 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind
-from ltocompat.model.requirement import NEXT, LinkerFloor, PasteLine, Required, Service
+from ltocompat.model.requirement import NEXT, GpuSupport, LinkerFloor, PasteLine, Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Route
 from ltocompat.rules import artifact_code
@@ -61,16 +61,16 @@ def conda_linker(floor: LinkerFloor) -> str:
     return f"libnvjitlink >={floor.at_least},<{floor.ceiling}"
 
 
-def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> Iterator[PasteLine]:
-    if linker is None:
+def _linker_lines(floor: LinkerFloor | None, services: Sequence[GpuSupport]) -> Iterator[PasteLine]:
+    if floor is None:
         return
-    floor = linker.at_least
-    how = "no trial could show it" if linker.tried else "--trial-link shows it"
-    notes = [] if linker.exact else [f"perhaps {linker.possible} is enough; {how}"]
-    if linker.newest_producer is not None:
-        notes.append(f"assumes that CUDA {linker.newest_producer} or older made the LTO-IR")
-    newest = max(release for release in nvjitlink_minors() if release.major < linker.ceiling)
-    others: list[tuple[str, Service]] = []
+    least = floor.at_least
+    how = "no trial could show it" if floor.tried else "--trial-link shows it"
+    notes = [] if floor.exact else [f"perhaps {floor.possible} is enough; {how}"]
+    if floor.newest_producer is not None:
+        notes.append(f"assumes that CUDA {floor.newest_producer} or older made the LTO-IR")
+    newest = max(release for release in nvjitlink_minors() if release.major < floor.ceiling)
+    others: list[tuple[str, GpuSupport]] = []
     for service in services:
         text = ""
         first, last = service.nvjitlink, service.last_nvjitlink
@@ -78,20 +78,20 @@ def _linker_lines(linker: LinkerFloor | None, services: Sequence[Service]) -> It
             text = "with no known version"
         elif first is not None and any(r.driver for r in service.routes if r.nvjitlink):
             end = last if last is not None and last < newest else None
-            text = _other_span(first, end, floor)
+            text = _other_span(first, end, least)
         others.append((text, service))
     note = "; ".join([*notes, *_exceptions(others)])
-    yield PasteLine("pip", linker.wheel, note)
-    yield PasteLine("conda", conda_linker(linker), note)
+    yield PasteLine("pip", floor.wheel, note)
+    yield PasteLine("conda", conda_linker(floor), note)
 
 
-def _driver_lines(required: Required, services: Sequence[Service]) -> Iterator[PasteLine]:
+def _driver_lines(required: Required, services: Sequence[GpuSupport]) -> Iterator[PasteLine]:
     driver, cuda = least_driver(required, services), least_cuda(required, services)
     if driver is None or cuda is None:
         return
     newest = drivers.driver_branches()[-1]
     ends: set[DriverVersion | None] = set()
-    others: list[tuple[str, Service]] = []
+    others: list[tuple[str, GpuSupport]] = []
     for service in services:
         last = service.last_driver
         if service.driver is None or last is None:
@@ -125,12 +125,12 @@ def _other_span(first: VersionT, last: VersionT | None, floor: VersionT) -> str:
     return " ".join(part for part in (begin, f"to {last}" if last is not None else "") if part)
 
 
-def _exceptions(others: Iterable[tuple[str, Service]]) -> Iterator[str]:
+def _exceptions(others: Iterable[tuple[str, GpuSupport]]) -> Iterator[str]:
     alike = grouped((versions, f"sm_{each.number}") for versions, each in others if versions)
     return (f"{', '.join(archs)} {versions}" for versions, archs in alike.items())
 
 
-def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:
+def _gpu_lines(services: Sequence[GpuSupport]) -> Iterator[PasteLine]:
     """CEP 46: the version of __cuda_arch is the least compute capability of a machine's GPUs."""
     served = served_range(services)
     if served is None:
@@ -141,7 +141,7 @@ def _gpu_lines(services: Sequence[Service]) -> Iterator[PasteLine]:
     yield PasteLine("conda", f"__cuda_arch >={capability(first)}{before}", note)
 
 
-def _variant_lines(summary: ArtifactSummary, services: Sequence[Service]) -> Iterator[PasteLine]:
+def _variant_lines(summary: ArtifactSummary, services: Sequence[GpuSupport]) -> Iterator[PasteLine]:
     """Variant properties of wheels (PEP 825) about GPUs, as NVIDIA's provider knows them."""
     served = {service.number for service in promised(services) if is_served(service)}
     signatures = [group.signature for group in summary.groups]
@@ -152,7 +152,7 @@ def _variant_lines(summary: ArtifactSummary, services: Sequence[Service]) -> Ite
                 yield PasteLine("variant", f"nvidia :: sm_arch :: {number}_{word}")
 
 
-def _is_whole(arch: SmArch, services: Sequence[Service]) -> bool:
+def _is_whole(arch: SmArch, services: Sequence[GpuSupport]) -> bool:
     """Return whether all GPUs of its generation from it on are served, as a property says."""
     generation = [s for s in services if s.number // 10 == arch.number // 10 and s.name != NEXT]
     others = [s for s in generation if s.number == arch.number or not gpus.is_tegra(s.number)]
