@@ -29,6 +29,7 @@ from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
+from ltocompat.targets import parse
 
 LINKERS = sorted(nvjitlink_minors())
 DRIVERS = sorted(
@@ -444,3 +445,27 @@ def test_what_require_prints_for_variants_passes_check(made: Package, start: int
         pasted_drivers_load,
     ):
         law(summary, start)
+
+
+@given(
+    summary=ARTIFACTS,
+    gpu=st.sampled_from(["sm_52", "sm_70", "sm_80", "sm_90", "sm_100", "sm_120"]),
+    lacking=st.sampled_from(["nvjitlink", "driver"]),
+)
+@many
+def test_the_target_that_a_finding_suggests_passes_if_any_does(
+    summary: ArtifactSummary, gpu: str, lacking: str
+) -> None:
+    given_ = f"gpu={gpu}," + ("driver=580.65.06" if lacking == "nvjitlink" else "nvjitlink=13.5")
+    known = LINKERS if lacking == "nvjitlink" else drivers.production_drivers()
+
+    def verdict(text: str) -> Verdict:
+        (target,) = parse([text])
+        return max(result.verdict for result in results(summary, target))
+
+    (target,) = parse([given_])
+    for result in results(summary, target):
+        for finding in (each for each in result.findings if each.rule == "TGT-01"):
+            _, _, suggested = finding.remedy.partition(", for example ")
+            passes = any(verdict(f"{given_},{lacking}={each}") <= WORKS for each in known)
+            assert verdict(suggested) < Verdict.FAIL or not passes, suggested

@@ -8,6 +8,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from ltocompat.facts import horizon, nvjitlink_minors
+from ltocompat.facts.drivers import production_drivers
 from ltocompat.facts.gpus import sm
 from ltocompat.facts.horizon import Position
 from ltocompat.model.arch import Release
@@ -15,7 +16,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.generic import grouped
 from ltocompat.model.image import ImageKind
 from ltocompat.model.signature import ImageSignature
-from ltocompat.model.target import Gpu
+from ltocompat.model.target import DriverVersion, Gpu
 from ltocompat.model.verdict import (
     WHOLE_ARTIFACT,
     Finding,
@@ -42,8 +43,9 @@ from ltocompat.rules.engine.engine import Case
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.idle_modules import has_empty_kernels, misses_all, notes_of_empty
 from ltocompat.rules.engine.module_verdict import GroupVerdict
-from ltocompat.rules.engine.routes import own_target
-from ltocompat.rules.rule import Problem
+from ltocompat.rules.engine.routes import own_target, routes
+from ltocompat.rules.linker_traits import traits_of
+from ltocompat.rules.rule import OF_DRIVERS, Component, Problem
 from ltocompat.rules.selection import Selection, SelectionFailure
 from ltocompat.targets.inline import EXAMPLE, is_inline, split
 
@@ -295,18 +297,41 @@ def left_open(
         subject=WHOLE_ARTIFACT,
         asked=tuple(sorted(halves)),
     )
-    example = f", for example {_example(case.target.name, keys)}" if keys else ""
+    example = f", for example {_example(case, summary, keys)}" if keys else ""
     added = f"add {' and '.join(keys)} to the target{example}"
     return replace(found, remedy=added if keys else _UPDATE)
 
 
-def _example(target: str, keys: Iterable[str]) -> str:
-    """A target with these keys: the one that was checked, if it is typed and not named."""
-    values = split(EXAMPLE)
-    values["nvlink"] = values["nvjitlink"] = str(nvjitlink_minors()[-1])  # takes the most code
+def _example(case: Case, summary: ArtifactSummary, keys: Iterable[str]) -> str:
+    """A target with these keys: the one that was checked, if it is typed and not named.
+
+    The versions are the newest that take the code, since these take the most.
+    """
+    values, target = split(EXAMPLE), case.target.name
+    for key, known in (("nvjitlink", nvjitlink_minors()), ("driver", production_drivers())):
+        fit = (each for each in known[::-1] if _takes(case, summary, each))
+        values[key] = str(next(fit, known[-1]))
+    values["nvlink"] = values["nvjitlink"]
     named = (key.partition("=")[0] for key in keys)
     added = ",".join(f"{name}={values[name]}" for name in named)
     return f"{target},{added}" if is_inline(target) else added
+
+
+def _takes(case: Case, summary: ArtifactSummary, version: Release | DriverVersion) -> bool:
+    """Return whether no code or library of an artifact refuses an nvJitLink or a driver."""
+    asked, gpu = [*chain.from_iterable(case.engine.host_needs(summary).values())], case.gpu
+    links = isinstance(version, Release)
+    for group in summary.groups:
+        if gpu and (Route.LINK if links else Route.LOAD) in routes(group.signature):
+            linker = traits_of(version) if isinstance(version, Release) else None
+            code = case.engine.linked_code(group.signature, gpu, linker)
+            asked += (code if links else case.engine.loaded_code(group.signature, gpu)).requirements
+    parts = (Component.LINKER,) if links else OF_DRIVERS
+    return all(
+        each.constraint.judge(version) is not Verdict.FAIL
+        for each in asked
+        if each.component in parts
+    )
 
 
 def _unknown_kind(summary: ArtifactSummary) -> str:
