@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from rule_cases import spares, strikes
 from rules import asked, compat, driver, gpu, image, judged, loading, noted, sample
 
-from ltocompat.facts import table
+from ltocompat.facts import drivers, table
 from ltocompat.facts.drivers import windows_driver
+from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.location import Location
@@ -21,6 +22,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import requirements_of
+from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.rule import CompatUse
@@ -151,6 +153,21 @@ def test_drv_03_an_old_driver_may_not_know_a_newer_gpu(arch: str, least: str, ol
     subject = loading(image(ImageKind.PTX, "sm_50", isa="4.2"), on=arch)
     assert judged("DRV-03", subject, driver(least)) is OK
     assert judged("DRV-03", subject, driver(older)) is UNKNOWN
+
+
+@pytest.mark.parametrize("cuda", drivers.earlier_drivers())
+def test_an_image_of_a_release_before_cuda_11_starts_code_of_that_release(cuda: str) -> None:
+    """``cuda>=9.0`` also starts on drivers of CUDA 9.0, which run no code of CUDA 10.2."""
+    code = ModuleSignature((image(ImageKind.SASS, "sm_50", cuda),), registered=True)
+    summary = ArtifactSummary("x.so", [ModuleGroup(code, {}, 1, Location("x.so"))])
+    judge = ArtifactJudge(summary, Engine())
+    for admitted in drivers.earlier_drivers():
+        (target,) = parse([f"gpu=sm_50,container=cuda>={admitted},driver<590"])
+        (result,) = judge.results(target)
+        assert (result.verdict is OK) is (Release.parse(admitted) >= Release.parse(cuda))
+    (line,) = (line for line in required(summary).lines if line.where == "container")
+    oldest = cuda == next(iter(drivers.earlier_drivers()))  # an older driver may be enough
+    assert line.text.partition("=")[2].startswith(f"cuda>={'11.0' if oldest else cuda},")
 
 
 @spares("DRV-01")

@@ -55,6 +55,9 @@ def least_cuda(required: Required, services: Iterable[GpuSupport]) -> Release | 
     driver = least_driver(required, services)
     if driver is None:
         return None
+    for cuda, first in drivers.earlier_drivers().items():
+        if first >= driver:
+            return Release.parse(cuda)
     branches = drivers.driver_branches()
     enough = (branch for branch in branches if drivers.first_production(branch) >= driver)
     return next((drivers.branch_cuda(branch) for branch in enough), None)

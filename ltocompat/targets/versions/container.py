@@ -9,7 +9,8 @@ part conditions that hold together; a condition is a name (``cuda``, ``driver``,
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -94,7 +95,7 @@ _REQUIREMENT = re.compile(rf"{_CONDITION}(?:[ ,]{_CONDITION})*", re.ASCII | re.I
 
 
 def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
-    """Return the oldest driver of each branch with which an image starts on any GPU.
+    """Return the oldest driver of each CUDA release with which an image starts on any GPU.
 
     Args:
         text: the value of NVIDIA_REQUIRE_CUDA, or of NVIDIA_REQUIRE_DRIVER.
@@ -108,8 +109,7 @@ def read_container(text: str, source: str) -> VersionSet[DriverVersion]:
             f"container={text} can't be read; write {_EXAMPLE}, as in NVIDIA_REQUIRE_CUDA"
         )
     # A condition on brands and architectures admits hosts that have them.
-    firsts = (_first_admitted([text.strip()], branch) for branch in drivers.driver_branches())
-    found = [first for first in firsts if first is not None]
+    found = [*_admitted([text.strip()])]
     if not found:
         raise UsageError(f"container={text} excludes every known driver; write {_EXAMPLE}")
     return VersionSet(text, tuple(found), quantifier=Quantifier.ALL, source=source)
@@ -128,14 +128,18 @@ def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
     Raises:
         ValueError: a condition can't be read; the text is that condition.
     """
-    for brands in ((_NO_BRAND,), ()):
-        for cuda, version in drivers.earlier_drivers().items():
-            if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):
-                return version
-        for branch in drivers.driver_branches():
-            if first := _first_admitted(requirements, branch, brands):
-                return first
-    return None
+    every = (_admitted(requirements, brands) for brands in ((_NO_BRAND,), ()))
+    return next(chain.from_iterable(every), None)
+
+
+def _admitted(requirements: Sequence[str], brands: tuple[str, ...] = ()) -> Iterator[DriverVersion]:
+    """The oldest driver that all of these admit, of each CUDA release before 11 and each branch."""
+    for cuda, version in drivers.earlier_drivers().items():
+        if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):
+            yield version
+    for branch in drivers.driver_branches():
+        if first := _first_admitted(requirements, branch, brands):
+            yield first
 
 
 def _first_admitted(
