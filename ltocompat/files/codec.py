@@ -195,11 +195,13 @@ def _zstd(payload: Payload) -> bytes:
     declared = payload.declared or 0
     payload.budget.check_call(declared, _SPEED)
     stored = payload.stored.all()
-    with restated(Malformed, "a Zstandard frame can't be decoded", zstandard.ZstdError):
+    try:  # not by ``restated``, which takes a tenth of the time of a small frame
         number = zstandard.frame_content_size(stored)
         if number not in (declared, -1):
             raise Malformed(f"a Zstandard frame has {number} bytes, but its entry says {declared}")
         data = _decompressor(None).decompress(stored, max_output_size=declared)
+    except zstandard.ZstdError as error:
+        raise Malformed(f"a Zstandard frame can't be decoded: {error}") from error
     return _whole(data, declared, "a Zstandard frame")
 
 
@@ -214,9 +216,10 @@ def _lz4(payload: Payload) -> bytes:
         return _lz4_frame(stored, declared)
     import lz4.block
 
-    errors = lz4.block.LZ4BlockError, ValueError, OverflowError
-    with restated(Malformed, f"an LZ4 block of {len(stored)} bytes can't be decoded", *errors):
+    try:
         data = bytes(lz4.block.decompress(stored, uncompressed_size=declared))
+    except (lz4.block.LZ4BlockError, ValueError, OverflowError) as error:
+        raise Malformed(f"an LZ4 block of {len(stored)} bytes can't be decoded: {error}") from error
     return _whole(data, declared, "an LZ4 block")
 
 
