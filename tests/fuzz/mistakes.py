@@ -178,8 +178,8 @@ MISTAKES = (
         "a page of an index that nests too deeply",
         "index",
         "packages/index_answers.py",
-        "    except (ValueError, RecursionError) as error:\n        raise UnreadableInput(f",
-        "    except ValueError as error:\n        raise UnreadableInput(f",
+        'is not {what}", ValueError, RecursionError)',
+        'is not {what}", ValueError)',
     ),
     bug(
         "a survey's texts that are none",
