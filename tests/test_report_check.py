@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import verdict_values as values
 from msgspec.structs import replace
@@ -165,18 +167,32 @@ def in_packages() -> list[Target | Result]:
 
 def test_packages_stand_worst_first_with_the_files_of_those_that_are_not_well() -> None:
     text = written("table", REPORT, in_packages(), Options(width=80, packages=True))
-    rows = text.splitlines()[3:12]
+    rows = text.splitlines()[3:11]
     assert [" ".join(row.split()) for row in rows] == [
         "fail worst 3.0",
         "unknown one 1.0: 2 files",
         "unknown b.so",
-        "ok a.so",
         "jit fine 2.0: 2 files",
         "ok /venv/lib/python3.12/site-packages/loose.so",
         "3 packages, 6 artifacts: 1 fail, 1 unknown, 1 jit, 3 ok",
         "",
         "fail[PTX-01] the driver refuses it with error 222",
     ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_packages_have_one_table_however_narrow_the_terminal(width: int) -> None:
+    goals = [replace(ONE, name=name) for name in ("first", "second", "third", "fourth", "fifth")]
+    files = [record for record in in_packages() if isinstance(record, Result)]
+    found = [replace(file, target=goal) for file in files for goal in goals]
+    text = written("table", REPORT, [*goals, *found], Options(width=width, packages=True))
+    lines = text.partition("\n\n")[0].splitlines()
+    head, _, *rows = next(lines[n:] for n, line in enumerate(lines) if line.endswith("  package"))
+    cells = [f"{goal.name} {found[0].gpu}" for goal in goals] if width >= 80 else ["verdict"]
+    assert re.split(" {2,}", head) == [*cells, "package"]
+    places = ["worst 3.0", "one 1.0: 2 files", "  b.so", "fine 2.0: 2 files"]
+    assert all(row.endswith(place) for row, place in zip(rows, places, strict=False))
+    assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_finding_in_a_wheel_does_not_name_its_package_again() -> None:

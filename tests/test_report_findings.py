@@ -128,6 +128,12 @@ def test_a_fix_for_several_gpus_has_the_options_of_each(capsys: pytest.CaptureFi
     each = "-gencode arch=compute_{0},code=sm_{0} -gencode arch=compute_{1},code=sm_{1}"
     assert run(["check", str(cubin), "--deploy-target", "R580,gpu=a100+l4"]) == 1
     assert f"({each.format(80, 89)})" in capsys.readouterr().out
+    assert run(["check", str(cubin), "--deploy-target", "R580,gpu=gtx1080+v100"]) == 1
+    out = capsys.readouterr().out
+    assert (
+        f"fix: with CUDA 12.9 or older, rebuild with SASS for the GPU ({each.format(61, 70)})"
+        in out
+    )
     code = str(ptx / "nvcc-13.0-compute_80.ptx")
     assert run(["check", code, "--notes", "--deploy-target", "R580,gpu=h100+l4"]) == 0
     assert f"add SASS: {each.format(90, 89)}\n" in capsys.readouterr().out

@@ -74,40 +74,54 @@ class EvaluatedArtifact(Struct):
 
 
 class CellColumn(Struct, frozen=True):
-    """A column of verdicts for a GPU of a target, or for a whole target."""
+    """A column of verdicts for a GPU of a target, or for a whole target, or for all targets.
 
-    target: str
+    Attributes:
+        target: the target; None for all.
+        gpu: the GPU; None for all of the target.
+        head: its heading.
+        width: its columns of a terminal.
+    """
+
+    target: str | None
     gpu: str | None
     head: str
-
-    @property
-    def width(self) -> int:
-        """Columns of a terminal."""
-        return max(len(self.head), _WORD if self.gpu is not None else _WORDS)
+    width: int
 
     def holds(self, cell: Cell) -> bool:
         """Return whether it shows the verdict of a cell."""
-        return cell.target == self.target and self.gpu in (None, cell.gpu)
+        return self.target in (None, cell.target) and self.gpu in (None, cell.gpu)
 
 
 def columns_of(
-    artifacts: Iterable[EvaluatedArtifact], names: Mapping[str, str], width: int | None
+    artifacts: Sequence[EvaluatedArtifact],
+    names: Mapping[str, str],
+    width: int | None,
+    *,
+    whole: bool = False,
 ) -> tuple[CellColumn, ...]:
-    """Return a column per target and GPU, or per target; none if even that is too wide.
+    """Return a column per target and GPU, or per target, or else for all targets or none.
 
     Args:
         artifacts: the artifacts with the verdicts.
         names: the names of the targets.
         width: columns of the terminal; None for a pipe.
+        whole: True if these are all artifacts, which need one table; the columns are then as narrow
+            as their verdicts, and one column for all targets stands where even these are too wide.
     """
     cells = [cell for artifact in artifacts for cell in _telling(artifact.cells)]
-    by_gpu = dict.fromkeys((cell.target, cell.gpu) for cell in cells)
-    by_target = dict.fromkeys((cell.target, None) for cell in cells)
-    for pairs in (by_gpu, by_target):
-        columns = [CellColumn(name, gpu, _head(name, gpu or "", names)) for name, gpu in pairs]
+    by_gpu: list[tuple[str, str | None]] = [(cell.target, cell.gpu) for cell in cells]
+    by_target = [(target, None) for target, _ in by_gpu]
+    verdicts = (cell.verdict for file in artifacts for cell in file.cells.values())
+    word = max(len(str(verdict)) for verdict in verdicts) if whole else _WORD
+    for pairs, size in ((by_gpu, word), (by_target, _WORDS)):
+        columns = tuple(
+            CellColumn(name, gpu, head := _head(name, gpu, names), max(len(head), size))
+            for name, gpu in dict.fromkeys(pairs)
+        )
         if sum(column.width + GAP for column in columns) <= (width or PIPED) - _PATH:
-            return tuple(columns)
-    return ()
+            return columns
+    return (CellColumn(None, None, "verdict", word),) if whole else ()
 
 
 def _telling(cells: Mapping[Cell, Result]) -> dict[Cell, Result]:
@@ -133,7 +147,7 @@ def rows_as_they_come(
 
 
 def rows_by_package(artifacts: Sequence[EvaluatedArtifact], columns: _Columns) -> Iterator[Row]:
-    """Yield a row for each package, the worst first; below it, its files if one has a problem.
+    """Yield a row for each package, the worst first; below it, its files that have a problem.
 
     A package with a single file has only its name: findings have the place.
     """
@@ -146,7 +160,7 @@ def rows_by_package(artifacts: Sequence[EvaluatedArtifact], columns: _Columns) -
         yield Row((*words, Code(f"{package}: {count(len(files), 'file')}")))
         if max(file.worst for file in files) > Verdict.JIT:
             folder = common_folder(file.path for file in files)
-            for file in files:
+            for file in (file for file in files if file.worst > Verdict.JIT):
                 yield from _rows_of(file, columns, f"  {file.path.removeprefix(folder)}")
 
 
@@ -170,7 +184,10 @@ def _rows_of(artifact: EvaluatedArtifact, columns: _Columns, name: str) -> Itera
     for route in dict.fromkeys(cell.route for cell in artifact.cells):
         of_route = {c: v for c, v in artifact.cells.items() if c.route == route}
         words = [
-            _styled([v for cell, v in of_route.items() if column.holds(cell)]) for column in columns
+            (_styled if column.target else _worst_word)(
+                [v for cell, v in of_route.items() if column.holds(cell)]
+            )
+            for column in columns
         ]
         yield Row((*words, Code(name + _more_of(route, of_route, columns))))
 
@@ -205,7 +222,7 @@ def _styled(several: list[Result]) -> str:
     return Styled(text, style_of(worst))
 
 
-def _head(target: str, gpu: str, names: Mapping[str, str]) -> str:
+def _head(target: str, gpu: str | None, names: Mapping[str, str]) -> str:
     if target == ANY_TARGET.name and len(names) > 1:
         return "packaging"
-    return gpu or "verdict" if len(names) == 1 else f"{names[target]} {gpu}".strip()
+    return gpu or "verdict" if len(names) == 1 else f"{names[target]} {gpu or ''}".strip()

@@ -159,7 +159,7 @@ def _wrapped(text: str, width: int, column: Column, style: Style | None) -> list
             r"(?<!\S)(?!\S*(?::/|[<>=]))\S+", lambda word: clip_place(word[0], width), text
         )
         text = re.sub(r",(?=\w+[<>=])", ",\0 ", text)
-    lines = textwrap.wrap(text.strip(), max(width, 1), break_on_hyphens=False)
+    lines = textwrap.wrap(text.rstrip(), max(width, 1), break_on_hyphens=False)
     # A long word that is broken may begin its next line with what CI systems obey.
     return [(escape(re.sub("\0 ?", "", line)), style) for line in lines] or [_NOTHING]
 

@@ -19,7 +19,6 @@ from ltocompat.report import Failure, FindingReport, Options
 from ltocompat.report.cell_rows import (
     CellColumn,
     EvaluatedArtifact,
-    by_package,
     columns_of,
     counts,
     deciding_variant,
@@ -177,17 +176,15 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
     which is known when the last file was read: they are asked for to see what of them fails.
     """
     every: Iterable[EvaluatedArtifact] = chain(first, answer.artifacts)
-    if answer.options.packages:
-        every = [file for _, files in by_package(first) for file in files]
-    columns: tuple[CellColumn, ...] = ()
-    if len(first) > 1:  # a single one has a table
-        columns = columns_of(first, answer.names, answer.options.width)
+    packages, width = answer.options.packages, answer.options.width
+    # A single one has a table.
+    columns = columns_of(first, answer.names, width, whole=packages) if len(first) > 1 else ()
     if not columns:
         yield from _tables(every, answer)
         return
     seen: list[EvaluatedArtifact] = []
     within, head = "", "artifact"
-    if answer.options.packages:
+    if packages:
         seen, head, rows = first, "package", rows_by_package(first, columns)
         number = len({artifact.distribution for artifact in first if artifact.distribution})
         within = f"{count(number, 'package')}, " if number else ""

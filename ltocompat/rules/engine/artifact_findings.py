@@ -166,9 +166,8 @@ def _told_for(finding: Finding, gpu: Gpu) -> Finding:
     row, remedy = sm(gpu.arch.number), finding.remedy.replace("XY", str(gpu.arch.number))
     if row is not None and (last := row.last_toolkit) is not None:
         by_link = f"lto_{gpu.arch.number}" in remedy
-        first = max(row.first_toolkit, FIRST_NVJITLINK) if by_link else row.first_toolkit
-        by = f"with CUDA {first} to {last}, " if first <= last else ""
-        remedy = f"{by}{remedy[:1].lower()}{remedy[1:]}"
+        if not by_link or last >= FIRST_NVJITLINK:
+            remedy = f"with CUDA {last} or older, {remedy}"
     return replace(finding, remedy=remedy)
 
 
