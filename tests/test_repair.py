@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import report_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries_made import GCC, build, needs_gcc
@@ -30,6 +31,8 @@ from ltocompat.commands.options import RepairOptions
 from ltocompat.commands.repair import _Read
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
 from ltocompat.model.verdict import Verdict
+from ltocompat.report import Options
+from ltocompat.report.verbs.check import REPORT
 from ltocompat.rewrite.mends import key_of
 from ltocompat.rewrite.wheel_edits import set_runpath, with_fields
 from ltocompat.rules.rule import Problem
@@ -224,6 +227,18 @@ def test_a_finding_that_can_be_mended_prints_the_command_which_mends_it(broken: 
     command = f". Or run ltocompat repair {broken} -o repaired/"
     fixes = {finding.rule: finding.remedy for finding in found}
     assert [rule for rule, fix in fixes.items() if fix.endswith(command)] == ["PKG-01", "PKG-14"]
+
+
+@needs_gcc
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_terminal_shows_the_command_that_repairs_a_wheel_once(
+    width: int, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(broken.parent)
+    records = list(ltocompat.check(broken.name, ["12.9"]))
+    text = report_values.written("table", REPORT, records, Options(width=width, notes=True))
+    assert sum("Or run ltocompat repair" in each.remedy for r in records for each in r.findings) > 1
+    assert " ".join(text.split()).count(f"ltocompat repair {broken.name} -o repaired/") == 1
 
 
 @needs_gcc

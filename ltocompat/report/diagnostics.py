@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ltocompat.commands.advice import ASK_LINKER
 from ltocompat.model.location import Location
@@ -31,6 +32,8 @@ from ltocompat.report.text import common_folder, first_clauses, truncate
 from ltocompat.rules.prose import title_of
 
 _COMMAND = re.compile(rf"{ASK_LINKER}.*|(?:^|; )[^;]*\bltocompat [^;]*")
+# What mends a whole wheel, and is told once of it.
+_REPAIR = re.compile(r"\. Or run ltocompat repair .*")
 
 _MOST_FINDINGS = 20
 _MOST_NAMED = 4  # artifacts of one finding
@@ -50,6 +53,7 @@ class FindingTally(Struct):
     _options: Options
     _counts: Counter[str] = field(default_factory=Counter)
     _rules: dict[str, Verdict] = field(default_factory=dict)
+    _repairs: set[str] = field(default_factory=set)
 
     def blocks(self, groups: Iterable[GroupedFinding], cells: CellNames) -> Iterator[Block]:
         """Yield the findings, the worst verdict first; then notes, if requested."""
@@ -66,9 +70,17 @@ class FindingTally(Struct):
             if word != _NOTE or self._options.notes:
                 shown.append(group)
         for group in shown[:_MOST_FINDINGS]:
-            yield diagnostic(group, cells, self._options, root)
+            yield self._with_new_command(diagnostic(group, cells, self._options, root))
         if more := left_out(len(shown) - _MOST_FINDINGS):
             yield Paragraph((more,))
+
+    def _with_new_command(self, found: Diagnostic) -> Diagnostic:
+        """The finding without the command that repairs its wheel, if an earlier one has it."""
+        command = _REPAIR.search(found.fix)
+        if command is not None and command[0] in self._repairs:
+            return replace(found, fix=found.fix[: command.start()])
+        self._repairs |= {command[0]} if command else set()
+        return found
 
     def closing(self) -> Iterator[Block]:
         """``1 fail, 0 unknown, 1 note (--notes) · ltocompat explain PTX-01``."""
