@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from container_images_made import archive, docker_archive, oci_layout
+from container_images_made import archive, docker_archive, layer_of, oci_layout
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machines import shared
@@ -127,6 +127,39 @@ def test_each_image_of_several_platforms_is_an_artifact(tmp_path: Path) -> None:
     assert max(each.verdict for each in check(f"{path}:linux/arm64", ON_550)) is Verdict.FAIL
     with pytest.raises(UnreadableInput, match="no such image"):
         list(inspect(f"{path}:linux/s390x"))
+
+
+def test_the_first_line_says_what_an_image_runs_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = "usr/lib/python3/dist-packages"
+    record = b"alpha/k.cubin,,\nalpha-1.0.dist-info/METADATA,,\nalpha-1.0.dist-info/RECORD,,\n"
+    files = {
+        f"{site}/alpha/k.cubin": CUBIN_13_5,
+        f"{site}/alpha-1.0.dist-info/METADATA": b"Name: alpha\nVersion: 1.0\n",
+        f"{site}/alpha-1.0.dist-info/RECORD": record,
+    }
+    path = written(tmp_path, docker_archive([layer_of(files)]))
+    new, old = "driver=580.65.06,gpu=a100", "driver=550.54.14,gpu=a100"
+    for targets, code, first in (
+        ((new, old), 1, "runs on A; on B, alpha fails: it needs driver 580.65.06"),
+        ((old,), 1, "does not run on the target; alpha fails: it needs driver 580.65.06"),
+        ((new,), 0, "runs on the target"),
+    ):
+        to = [word for target in targets for word in ("--deploy-target", target)]
+        assert run(["check", path, *to]) == code
+        assert capsys.readouterr().out.splitlines()[0] == first
+
+
+def test_what_an_image_promises_elsewhere_does_not_keep_it_from_a_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = {"os": "linux", "config": {"Env": ["NVIDIA_REQUIRE_CUDA=cuda>=12.4"]}}
+    path = written(tmp_path, oci_layout([layer_of({APP: CUBIN_13_5})], config))
+    assert run(["check", path, "--deploy-target", "driver=580.65.06,gpu=a100"]) == 1
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "runs on the target"
+    assert last.endswith("explain PKG-16")
 
 
 @pytest.mark.parametrize("name", ["nginx:latest", "ghcr.io/owner/app:1.2", f"a@sha256:{'0' * 64}"])

@@ -128,11 +128,29 @@ def test_a_thin_archive_is_linked_with_its_members_inside(tmp_path: Path) -> Non
     assert members(thin) == members(whole)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".lzma", ".zst"])
 def test_a_single_compressed_file_is_a_container_of_one(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"libx.so{suffix}"
     path.write_bytes(COMPRESSORS[suffix](LIBRARY.read_bytes()))
     assert found(path) == {("libx.so",): found(LIBRARY)[()]}
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("windows", [True, False])
+def test_a_zip_behind_a_program_is_read_and_so_is_the_program(
+    windows: bool, method: int, tmp_path: Path
+) -> None:
+    """As installers that unpack themselves are; the program may be any, or have device code."""
+    data = LIBRARY.read_bytes()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", method) as archive:
+        archive.writestr("lib/libx.so", data)
+    path = tmp_path / "setup"
+    path.write_bytes((b"MZ" + bytes(600) if windows else data) + packed.getvalue())
+    whole = {("lib/libx.so",): found(LIBRARY)[()]}
+    assert found(path) == (whole if windows else found(LIBRARY) | whole)
+    with pytest.raises(ltocompat.LtocompatError, match="a container that ltocompat can't write"):
+        list(ltocompat.slim(path, output=tmp_path / "out", keep_gpus=["h100"]))
 
 
 def test_a_compressed_cubin_is_still_an_image(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from container_images_made import docker_archive, layer_of
 from every_case import every
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -211,6 +212,29 @@ def test_the_first_line_says_what_an_environment_runs_on(
     assert run(["check", str(tmp_path), "--deploy-target", f"slurm={nodes},driver=R580"]) == 3
     first, *_ = capsys.readouterr().out.splitlines()
     assert first == "runs on A; on B, no GPU is named"
+
+
+def test_users_of_an_environment_are_told_what_to_choose(tmp_path: Path) -> None:
+    """A developer rebuilds a wheel; whoever installed it, or got it in an image, can't."""
+    cubin = (FOLDER / "cubin" / "nvcc-13.0-sm_80.cubin").read_bytes()
+    path = wheel(tmp_path, {"alpha/k.cubin": cubin}, name="alpha")
+    installed(site := tmp_path / "lib/python3.11/site-packages", path)
+    image = tmp_path / "image.tar"
+    image.write_bytes(docker_archive([layer_of({"usr/lib/k.cubin": cubin})]))
+    target = "driver=580.65.06,gpu=v100"
+    rebuild = "with CUDA 12.9 or older, rebuild with SASS for the GPU"
+    choose = "install a release or build of the package with code for the GPU, or use a GPU "
+    for where, begins in ((path, rebuild), (site, choose), (image, choose)):
+        records = check(CheckOptions((str(where),), targets=(target,)))
+        fixes = [
+            finding.remedy
+            for record in records
+            if isinstance(record, Result)
+            for finding in record.findings
+            if finding.rule == "SASS-06"
+        ]
+        assert fixes, where
+        assert all(fix.startswith(begins) and rebuild in fix for fix in fixes), where
 
 
 @needs_gcc

@@ -14,7 +14,7 @@ from ltocompat.model.arch import Release
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Coverage, Result, Verdict
 from ltocompat.report import Options
-from ltocompat.report.cells import labels
+from ltocompat.report.cells import gpu_names, labels
 from ltocompat.report.document import Items, Paragraph
 from ltocompat.report.verbs.check import REPORT, described_targets
 from ltocompat.targets import parse
@@ -178,6 +178,13 @@ def test_packages_stand_worst_first_with_the_files_of_those_that_are_not_well() 
         "",
         "fail[PTX-01] the driver refuses it with error 222",
     ]
+
+
+def test_gpus_in_a_row_name_sm_once() -> None:
+    archs = ["sm_80", "sm_86", "sm_100a"]
+    assert gpu_names(archs) == "sm_80, 86, 100a"
+    assert gpu_names(["h100", *archs]) == "h100, sm_80, sm_86, sm_100a"
+    assert gpu_names(()) == ""
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

@@ -83,6 +83,15 @@ def test_percent_comma_colon_and_line_breaks_are_escaped() -> None:
     assert line == "::error file=a%2Cb%3Ac%25.so,title=X%2C1%3A2%25::100%25: a, b%0AOn: prod"
 
 
+def test_a_long_fix_is_written_whole_behind_a_long_message() -> None:
+    long, fix = " ".join(["words"] * 300), " ".join(["steps"] * 300)
+    problem = finding(Verdict.FAIL, long, remedy=fix)
+    (line,) = lines_of([PROD, result(Verdict.FAIL, PROD, H100, findings=(problem,))])
+    _, _, message = read(line)
+    assert message.startswith(f"{long}\n")
+    assert message.endswith(f"\nRemedy: {fix}")
+
+
 def test_more_than_ten_of_a_level_are_left_to_the_summary() -> None:
     lines = lines_of(many(13))
     names = [read(line)[0] for line in lines]

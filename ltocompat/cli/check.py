@@ -47,7 +47,7 @@ def check(*, options: CheckOptions, shown: Shown, typed: Typed, form: FindingFor
     named = map(str, options.paths)
     options = of_environment(options)
     packages = not options.paths
-    view = replace(shown.view(), packages=packages, environment=packages)
+    view = replace(shown.view(), packages=packages)
     writing = in_format(form, CHANGES if typed.changes else REPORT, view, named)
     options = replace(options, limits=typed.limits())
     return run_verb(command.run, options, writing, status)

@@ -11,6 +11,7 @@ from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Note
 from ltocompat.model.verdict import Finding, Result
 from ltocompat.model.words import count, truncate_list
+from ltocompat.rules.prose import prose_of
 
 TRIAL_OPTION = "--trial-link"
 LOAD_OPTION = "--trial-load"
@@ -50,6 +51,21 @@ def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:
         how: the words that tell how to make a trial.
     """
     return replace(result, findings=tuple(_advising(finding, how) for finding in result.findings))
+
+
+def advising_users(result: Result) -> Result:
+    """Return the result with fixes for users of an environment or image, who can't rebuild code.
+
+    Such a fix begins with what they can choose, and ends with what their packages' maintainers do.
+    """
+    return replace(result, findings=tuple(map(_for_users, result.findings)))
+
+
+def _for_users(finding: Finding) -> Finding:
+    prose = prose_of(finding.rule)
+    choice = "" if prose is None else prose.finding_choice
+    remedy = f"{choice}. Maintainers of the package: {finding.remedy}"
+    return replace(finding, remedy=remedy) if choice else finding
 
 
 def _advising(finding: Finding, how: str) -> Finding:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ltocompat.commands.advice import advising_trials, told_trials
+from ltocompat.commands.advice import advising_trials, advising_users, told_trials
 from ltocompat.commands.deployment_target import DeploymentTarget, TargetLike
 from ltocompat.commands.environment_files import files_of, lock_notes, of_environment
 from ltocompat.commands.kernel_names import with_kernel_names
@@ -29,7 +29,7 @@ from ltocompat.files.archives.spool import MemberCache
 from ltocompat.model.artifact_summary import together_as_one
 from ltocompat.model.errors import Missing, UsageError
 from ltocompat.model.failure import Failure, Note
-from ltocompat.model.target import THIS_MACHINE, Target
+from ltocompat.model.target import ANY_TARGET, THIS_MACHINE, Target
 from ltocompat.model.trial_answer import AUTO
 from ltocompat.model.verdict import Loss, Result, Route
 from ltocompat.packages.reading import owner
@@ -96,7 +96,8 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
 def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Loss]:
     """Yield the targets, then the results of ``check``; an unreadable path is a ``Failure``.
 
-    For an environment, the last records name the packages that fail on each target.
+    For an environment or a container image, the last records name the packages that fail on each
+    target.
 
     Raises:
         UsageError: at once, if a target or the route is invalid.
@@ -118,7 +119,7 @@ def run(options: CheckOptions) -> Iterator[Target | Result | Failure | Note | Lo
 
 def _results(
     options: CheckOptions, targets: Sequence[DeploymentTarget], route: Route | None
-) -> Iterator[Target | Result | Failure | Note]:
+) -> Iterator[Target | Result | Failure | Note | Loss]:
     """The targets, then the results file by file; variants of installed packages come last."""
     installation = next((target.installation for target in targets if target.installation), None)
     paths: Sequence[Source] = options.paths
@@ -164,7 +165,8 @@ def _results(
                 results += packages.results(summary, shipped=shipped, brought=there)
             # The files of an environment are shown by package; a path names its package itself.
             name = "" if installation is None else str(package or "")
-            file = EvaluatedFile(summary.path, name, results, tuple(told_trials(summary)))
+            notes, of_image = tuple(told_trials(summary)), bool(summary.origins)
+            file = EvaluatedFile(summary.path, name, results, notes, of_image)
             if not variants.hold(file, package):
                 yield from _with_names_and_advice(file, options, kept)
         for file in variants.files():
@@ -175,15 +177,29 @@ def _results(
 
 def _with_names_and_advice(
     file: EvaluatedFile, options: CheckOptions, kept: MemberCache
-) -> Iterator[Result | Failure | Note]:
-    """The results of a file, with the names of kernels, its package, and advice on trials."""
+) -> Iterator[Result | Failure | Note | Loss]:
+    """The results of a file, with the names of kernels, its package, and advice.
+
+    Last, the packages of a container image that fail.
+    """
     yield from file.notes
     for result in with_kernel_names(file.results, options.limits, kept=kept):
         if isinstance(result, Failure):
             yield result
         else:
             advised = result if options.trial_link else advising_trials(result)
+            of_users = file.of_image or not options.paths
+            advised = advising_users(advised) if of_users else advised
             yield replace(advised, distribution=file.package)
+    if file.of_image:
+        from ltocompat.commands.losses import losses
+
+        # What its metadata promises on other machines is no loss on a target.
+        yield from losses(each for each in file.results if _is_on_target(each))
+
+
+def _is_on_target(result: Result | Failure) -> bool:
+    return isinstance(result, Result) and result.target != ANY_TARGET
 
 
 def _summaries(

@@ -30,12 +30,21 @@ from ltocompat.scan.walk import opened
 
 
 class EvaluatedFile(Struct, frozen=True):
-    """The results of one file, its package, and its other records."""
+    """The results of one file.
+
+    Attributes:
+        path: the file.
+        package: the package that installed it; empty if unknown.
+        results: its results.
+        notes: its other records.
+        of_image: True if it is a container image.
+    """
 
     path: str
     package: str
     results: Sequence[Result | Failure]
     notes: tuple[Note, ...] = ()
+    of_image: bool = False
 
 
 class InstalledVariants(Struct):

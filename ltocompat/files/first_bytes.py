@@ -18,9 +18,15 @@ THIN_MAGIC = b"!<thin>\n"
 DEB_MAGIC = b"!<arch>\ndebian-binary"
 RPM_MAGIC = b"\xed\xab\xee\xdb"
 ZIP_MAGIC = b"PK\3\4"
+ZIP_END_MAGIC = b"PK\5\6"
 GZIP_MAGIC = b"\x1f\x8b\x08"
 BZIP2_MAGIC = b"BZh"
 XZ_MAGIC = b"\xfd7zXZ\0"
+# Of .lzma files, which have no magic: usual properties, a dictionary of 64 KiB to 2 GiB, and the
+# unpacked size, unknown or below 1 TiB (LZMA file format, 1.1).
+_LZMA = re.compile(
+    rb"\x5d\0\0(?:[\1\2\4\x08\x10\x20\x40\x80]\0|\0[\1\2\4\x08])(?:\xff{8}|[\0-\xff]{5}\0{3})"
+)
 # Frames for the user's own data, which some writers put in front (RFC 8878, 3.1.2).
 ZSTD_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 # A stream begins with a block (the digits of pi) or is empty (the root of pi).
@@ -96,7 +102,7 @@ def packing_of(view: ByteView) -> Packing | None:
     known = {
         Packing.GZIP: head.startswith(GZIP_MAGIC),
         Packing.BZIP2: _BZIP2.match(head),
-        Packing.XZ: head.startswith(XZ_MAGIC),
+        Packing.XZ: head.startswith(XZ_MAGIC) or _LZMA.match(head),
         Packing.ZSTD: head.startswith(ZSTD_MAGIC) or ZSTD_SKIPPABLE.match(head),
     }
     return next((packing for packing, there in known.items() if there), None)
@@ -157,12 +163,12 @@ _MOST = 1 << 20  # bytes, as many as are searched at a time
 _HEAD = 16
 _TEXT = bytes((*b"\t\n\v\f\r", *range(0x20, 0x7F), *range(0x80, 0x100)))
 _BEGINNINGS = (
-    *(b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, ZIP_MAGIC, RPM_MAGIC),
+    *(b"!<", BZIP2_MAGIC, GZIP_MAGIC, XZ_MAGIC, b"\x5d\0\0", ZIP_MAGIC, RPM_MAGIC),
     *(*CODE_MAGICS, TILEIR, *_COFF),
 )
 # What is found behind other bytes: PTX, and ends of zips, ELF, LTO-IR, Zstandard, regions.
 _PTX = re.compile(rb"\.version\s++\d")
-_ANYWHERE = (b"PK\5\6", b"\x7fELF", CODE_MAGICS[-1], ZSTD_MAGIC, FATBIN_MAGIC)
+_ANYWHERE = (ZIP_END_MAGIC, b"\x7fELF", CODE_MAGICS[-1], ZSTD_MAGIC, FATBIN_MAGIC)
 # Each but PTX has one of them, a region in the rest of its header; UTF-8 has none.
 _NEVER_IN_TEXT = (b"\x00", b"\x05", b"\x7f", b"\xfd")
 

@@ -406,11 +406,11 @@ class Result(Tabular, frozen=True, gc=False):
 
 
 class Loss(Struct, frozen=True):
-    """Packages of an environment that fail, or may fail, on a target.
+    """Packages of an environment or container image that fail, or may fail, on a target.
 
     Attributes:
         target: the target of the packages.
-        verdict: ``fail``, or ``unknown`` if they may fail.
+        verdict: ``fail``; ``unknown`` if they may fail; ``ok`` if none does.
         packages: their names, or paths of files of no package.
         asked: the newest versions that they require (``driver 580.65.06``); empty if none fixes
             all.

@@ -76,7 +76,6 @@ class Options(Struct, frozen=True):
         quiet: True if only findings are shown.
         paste_for: the place whose lines alone are shown; one of ``DESTINATIONS``.
         packages: True if artifacts are shown by their package, worst first.
-        environment: True for an environment, whose first line names the targets on which it runs.
     """
 
     width: int | None = None
@@ -89,7 +88,6 @@ class Options(Struct, frozen=True):
     notes: bool | None = None
     quiet: bool = False
     packages: bool = False
-    environment: bool = False
     paste_for: str = ""
 
 

@@ -94,8 +94,15 @@ def _within(cells: Iterable[Cell]) -> str:
     words = []
     for way, names in gpus.items():
         by = f"by {way}" if way else ""
-        words.append(" ".join(part for part in (", ".join(filter(None, names)), by) if part))
+        words.append(" ".join(part for part in (gpu_names(filter(None, names)), by) if part))
     return "; ".join(words)
+
+
+def gpu_names(gpus: Iterable[str]) -> str:
+    """Return GPUs in a row, with ``sm_`` in front of the first alone: ``sm_80, 86, 89``."""
+    names = [*gpus]
+    text = ", ".join(names)
+    return text.replace(", sm_", ", ") if all(name.startswith("sm_") for name in names) else text
 
 
 def target_facts(target: Target) -> list[str]:

@@ -10,16 +10,16 @@ import shutil
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import BinaryIO
 
 from msgspec import Struct
 
-from ltocompat.files.archives import container_of
+from ltocompat.files.archives import container_of, split_program
 from ltocompat.files.first_bytes import is_ar
 from ltocompat.files.output import created, folder_beside, name_beside, scratch_folder, writing
 from ltocompat.model.errors import LtocompatError, UnreadableInput, UsageError
-from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Limits
+from ltocompat.model.limits import DEFAULT_LIMITS, MIB, Budget, Limits
 from ltocompat.model.location import Location
 from ltocompat.packages.zip_members import ZipMember, may_hold_device_code
 from ltocompat.rewrite.libraries import Libraries, Rewrite
@@ -51,7 +51,14 @@ class Written(Struct, frozen=True):
 
 def is_packed(path: str) -> bool:
     """Return whether a file is compressed as a whole, so that zeros in it take no space."""
-    return zipfile.is_zipfile(path) or path.endswith(".tar.bz2")
+    return _is_zip(path) or path.endswith(".tar.bz2")
+
+
+def _is_zip(path: str) -> bool:
+    """Return whether a file is a zip from its first byte on; bytes before it would be lost."""
+    with suppress(OSError), open(path, "rb") as file:
+        return file.read(2) == b"PK" and zipfile.is_zipfile(path)
+    return False
 
 
 def written(
@@ -72,7 +79,7 @@ def written(
     """
     if os.path.isdir(path):
         return _folder(path, target, rewrite)
-    if zipfile.is_zipfile(path):
+    if _is_zip(path):
         return _zip(path, target, rewrite, build, settings)
     if is_packed(path):
         return _conda(path, target, rewrite, settings.limits)
@@ -82,7 +89,8 @@ def written(
 @contextmanager
 def _file(path: str, target: str, rewrite: Rewrite, limits: Limits) -> Iterator[Written]:
     with opened(path, limits, typed=True) as view, created(target) as file:
-        if container_of(view) is not None and not is_ar(view):
+        container = container_of(view) or split_program(view, Budget(limits))[1]
+        if container is not None and not is_ar(view):
             raise UnreadableInput(f"{path!r} is a container that ltocompat can't write; unpack it")
         changed = rewrite(view, Location(path), file)
         if hasattr(os, "fchmod"):  # which Windows has not

@@ -74,12 +74,14 @@ class BuiltRule(Prose, frozen=True):
         finding_doubt: the consequence if the verdict is unknown.
         finding_evidence: the evidence inside a sentence.
         finding_remedy: the remedy inside a sentence, which no table has.
+        finding_choice: what those who can't rebuild the code can install or use instead.
     """
 
     finding_consequence: str = ""
     finding_doubt: str = ""
     finding_evidence: str = ""
     finding_remedy: str = ""
+    finding_choice: str = ""
 
 
 @functools.cache
@@ -126,7 +128,7 @@ def rule_prose(rule_id: str) -> BuiltRule:
 
 
 @functools.cache
-def prose_of(rule_id: str) -> Prose | None:
+def prose_of(rule_id: str) -> BuiltRule | None:
     """Return the prose of a rule in the catalogue; None for a rule of a policy."""
     with suppress(KeyError):
         return rule_prose(rule_id)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ltocompat.files.archives import container_of
+from ltocompat.files.archives import container_of, split_program
 from ltocompat.files.archives.member import ImageMembers, Member, concerns
 from ltocompat.files.archives.promised import broken_promise
 from ltocompat.files.archives.spool import MemberCache
@@ -561,8 +561,11 @@ class _FileWalk(Struct, Generic[T], frozen=True):
             if plain:
                 return
             if container is None:
-                yield from self._host_and_code(view, at)
-            elif len(at.members) >= self.settings.limits.depth:
+                program, container = split_program(view, self.budget)
+                yield from self._host_and_code(program, at)
+            if container is None:
+                return
+            if len(at.members) >= self.settings.limits.depth:
                 reason = f"containers are nested deeper than {self.settings.limits.depth}"
                 yield Skipped(at, reason, view.size, "depth")
             else:

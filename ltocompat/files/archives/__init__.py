@@ -11,6 +11,7 @@ from ltocompat.files.byteview import ByteView
 from ltocompat.files.first_bytes import (
     BLOCK,
     RPM_MAGIC,
+    ZIP_END_MAGIC,
     is_ar,
     is_tar,
     may_be_zip,
@@ -80,3 +81,21 @@ def container_of(view: ByteView, budget: Budget | None = None) -> ContainerForma
     """
     budget = budget or Budget()
     return next((found for found in _candidates(view) if found.sniff(view, budget)), None)
+
+
+# Bytes of the end record of a zip, and of the longest comment behind it.
+_ZIP_END = 22 + 0xFFFF
+
+
+def split_program(view: ByteView, budget: Budget) -> tuple[ByteView, ContainerFormat | None]:
+    """Return a program without the zip behind it, and the reader of that zip; None for no zip.
+
+    Installers that unpack themselves are such files.
+    """
+    tail = view.peek(max(view.size - _ZIP_END, 0), _ZIP_END)
+    if may_be_zip(view) or ZIP_END_MAGIC not in tail:
+        return view, None
+    from ltocompat.files.archives import zip as zips
+
+    begin = zips.begin(view, budget)
+    return view.sub(0, begin), zips if begin < view.size else None

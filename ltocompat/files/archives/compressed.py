@@ -1,4 +1,4 @@
-"""Compressed files: tar archives (.tar.gz, .tar.bz2, .tar.xz, .tar.zst) and single files."""
+"""Compressed files: tar archives (.tar.gz, .bz2, .xz, .lzma, .zst) and single files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
-_SUFFIX = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.(?:gz|bz2|xz|lzma|zst)$", re.IGNORECASE)
 
 
 def sniff(view: ByteView, budget: Budget) -> bool:

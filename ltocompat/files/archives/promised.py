@@ -56,7 +56,7 @@ _ANY = (b"",)
 _FETCH = "build or fetch it again (git lfs pull, if it is a pointer)"
 _MACHINE = 18  # offset of e_machine
 _HEAD = 4
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_PACKED = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 # ELF, PE, LLVM's bitcode, WebAssembly, Go's objects, what macOS has (mach-o/loader.h,
 # mach-o/fat.h), and imports of a DLL (Microsoft, "PE Format", import header).
 _OBJECTS = (

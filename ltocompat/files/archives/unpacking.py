@@ -97,7 +97,7 @@ def _bzip2(source: Input, budget: Budget) -> Iterator[bytes]:
 def _xz(source: Input, budget: Budget) -> Iterator[bytes]:
     import lzma
 
-    make = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, budget.limits.window_bytes)
+    make = partial(lzma.LZMADecompressor, lzma.FORMAT_AUTO, budget.limits.window_bytes)
     return _decoded(source, budget, make, XZ_MAGIC, "LZMA", lzma.LZMAError, ValueError)
 
 

@@ -25,14 +25,13 @@ from ltocompat.files.archives.spool import Spool
 from ltocompat.files.archives.unpacking import Stream, inflated, unpacked
 from ltocompat.files.byteview import ByteView, chunks, is_zero
 from ltocompat.files.codec import Input
-from ltocompat.files.first_bytes import ZIP_MAGIC, Packing, may_be_zip
+from ltocompat.files.first_bytes import ZIP_END_MAGIC, ZIP_MAGIC, Packing, may_be_zip
 from ltocompat.model.errors import LimitExceeded, Malformed
 from ltocompat.model.image import Skipped
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
 _CENTRAL_MAGIC = b"PK\1\2"
-_END_MAGIC = b"PK\5\6"
 _END64_MAGIC = b"PK\6\6"
 _LOCATOR_MAGIC = b"PK\6\7"
 
@@ -101,7 +100,7 @@ def find_end(view: ByteView) -> _End:
         Malformed: there is none, or its values are impossible.
     """
     tail = min(view.size, _END.size + _LONGEST_COMMENT)
-    at = view.peek(view.size - tail, tail).rfind(_END_MAGIC)
+    at = view.peek(view.size - tail, tail).rfind(ZIP_END_MAGIC)
     if at < 0 or tail - at < _END.size:
         raise Malformed("there is no end record; is the archive complete?")
     position = view.size - tail + at
@@ -128,7 +127,7 @@ def _is_whole(view: ByteView) -> bool:
     except Malformed:
         return False
     first = view.peek(end.start, len(_CENTRAL_MAGIC))
-    return end.whole == view.size and first in (_CENTRAL_MAGIC, _END_MAGIC, _END64_MAGIC)
+    return end.whole == view.size and first in (_CENTRAL_MAGIC, ZIP_END_MAGIC, _END64_MAGIC)
 
 
 def _end64(view: ByteView, position: int) -> tuple[int, bool, int, int, int] | None:
@@ -241,8 +240,13 @@ _LONGEST_LINK = 4096
 
 def sniff(view: ByteView, _: Budget) -> bool:
     """Return whether this is a zip, also after other bytes."""
-    first = view.peek(0, 4) in (ZIP_MAGIC, _END_MAGIC)
+    first = view.peek(0, 4) in (ZIP_MAGIC, ZIP_END_MAGIC)
     return first or (may_be_zip(view) and _is_whole(view))
+
+
+def begin(view: ByteView, budget: Budget) -> int:
+    """Return the offset of the first member of a whole zip; for any other file, its size."""
+    return _headers(view, find_end(view), budget)[0] if _is_whole(view) else view.size
 
 
 def members(view: ByteView, place: Location, wanted: Location, budget: Budget) -> Members:
@@ -370,7 +374,7 @@ class _ZipWalk(Struct):
         if not self._wanted.contains(self._place):
             return
         yield from self._names.broken_links()
-        position = 0
+        position = 0 if may_be_zip(self._view) else self._headers[0]  # behind a program
         spans = sorted([*self._spans, (end.start, end.whole), (self._view.size,) * 2])
         for start, stop in self._budget.timed(spans):
             if start - position > _SMALL_GAP and not is_zero(

@@ -26,7 +26,7 @@ from ltocompat.report.document import Block, Code, Heading, Paragraph, first_lin
 from ltocompat.report.formats import markdown
 from ltocompat.report.grouped_findings import LEVELS, GroupedFinding, grouped_findings
 from ltocompat.report.sorted_records import FindingRecord, SortedRecords, sort_records
-from ltocompat.report.text import alternatives, escape, truncate
+from ltocompat.report.text import alternatives, escape, safe_text, truncate
 from ltocompat.rules.prose import title_of
 
 # The environment variable that names the file of the summary.
@@ -37,6 +37,7 @@ MOST = 10
 
 _LARGEST = 1024 * 1024  # bytes of a summary that GitHub takes
 _MOST_LISTED = 2_000  # findings in a summary
+_MOST_LINES = 20  # of an annotation, of which GitHub takes 64 KB
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 
 
@@ -133,7 +134,7 @@ def _command(name: str, path: str, title: str, message: str) -> str:
 
 def _data(text: str) -> str:
     """A message: its lines are kept, all else that a terminal would obey is shown."""
-    safe = "\n".join(escape(line) for line in truncate(text).split("\n"))
+    safe = "\n".join(safe_text(line) for line in text.split("\n")[:_MOST_LINES])
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -26,7 +26,15 @@ from ltocompat.report.cell_rows import (
     rows_by_package,
     verdict_word,
 )
-from ltocompat.report.cells import Cell, CellNames, cell_of, labels, sources_are_plain, target_facts
+from ltocompat.report.cells import (
+    Cell,
+    CellNames,
+    cell_of,
+    gpu_names,
+    labels,
+    sources_are_plain,
+    target_facts,
+)
 from ltocompat.report.diagnostics import FindingTally
 from ltocompat.report.document import (
     Block,
@@ -68,8 +76,9 @@ def blocks(
     answer = _Answer(records, options)
     first = list(islice(answer.artifacts, None if options.packages else 2))
     if first:
-        if options.environment and answer.has_modules and not options.quiet:
-            yield _environment(answer)
+        alone = options.packages or len(first) == 1
+        if alone and answer.losses and answer.has_modules and not options.quiet:
+            yield _losses(answer)
         yield from () if options.quiet else described_targets(answer.targets, answer.names)
         yield from _artifacts(answer, first)
     notes = grouped_findings(answer.notes_of_empty, join=True)
@@ -96,7 +105,7 @@ class _Answer:
         empty: files without device code, so far.
         notes_of_empty: results about them that have something to say.
         has_modules: device code was judged, so far.
-        losses: what of an environment a target loses.
+        losses: what of an environment or image each target loses.
         fleet: the machines that are targets, and how they fare so far.
         artifacts: what is judged, each when all of it is known.
     """
@@ -204,17 +213,17 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
 _MOST_LOST = 4  # packages that one target loses, in the first line
 
 
-def _environment(answer: _Answer) -> Block:
-    """Sum up the packages: ``runs on C; on A, cupy-cuda12x fails: it needs driver 580.65.06``."""
+def _losses(answer: _Answer) -> Block:
+    """Sum up packages: ``runs on C; on A, cupy-cuda12x fails: it needs driver 580.65.06``."""
     called, every = answer.names, "the targets"
     if len(answer.targets) == 1:  # its letter stands nowhere below
         (name,) = (target.name for target in answer.targets)
         every = name if called[name] == name else "the target"
         called = called | {name: every}
     known = [target for target in answer.targets if target.driver or target.gpus or target.untold]
-    losses = [loss for loss in answer.losses if not loss.target.untold]
+    losses = [loss for loss in answer.losses if loss.packages and not loss.target.untold]
     alike = grouped(((x.packages, x.verdict, x.asked), called[x.target.name]) for x in losses)
-    lossy = {loss.target for loss in answer.losses}
+    lossy = {loss.target for loss in answer.losses if loss.packages}
     failing = {loss.target for loss in answer.losses if loss.verdict is Verdict.FAIL}
     sound = [called[target.name] for target in answer.targets if target not in lossy]
     runs = f"runs on {', '.join(sound)}"
@@ -369,7 +378,7 @@ def _row(several: Sequence[tuple[Cell, Result]], names: dict[str, str]) -> tuple
     return (
         names[cell.target],
         str(len(result.target.nodes) or ""),
-        ", ".join(cell.gpu for cell, _ in several) or unnamed,
+        gpu_names(cell.gpu for cell, _ in several) or unnamed,
         cell.route,
         Styled(verdict_word(result), style_of(result.verdict)),
         f"{coverage.served:,} of {coverage.modules:,}" if coverage.modules else "",

@@ -337,6 +337,9 @@ def _floor(required: Required, *, possible: bool = False) -> DriverVersion | Non
     return least_driver(required, (as_loaded(each, possible=possible) for each in served))
 
 
+_MOST_GPUS = 4  # of a list
+
+
 @rule("PKG-15")
 def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
     """A package's metadata admits GPUs for which it has no code."""
@@ -349,7 +352,7 @@ def declared_gpu_not_served(shipped: Shipped) -> Iterator[Problem]:
         missing = [s for s in services if _is_admitted(s, declared) and not is_served(s)]
         if missing:
             least = missing[0].number in declared.gpus
-            listed = ", ".join(f"sm_{service.number}" for service in missing)
+            listed = truncate_list([f"sm_{service.number}" for service in missing], _MOST_GPUS)
             yield Problem(
                 Verdict.FAIL if least else Verdict.UNDOCUMENTED,
                 f"the metadata allows {listed}, but {package.name} has no code for "
