@@ -77,7 +77,8 @@ def ask(rule_id: str, looked_at: object) -> list[Any]:
 
 
 def asked(rule_id: str, subject: Subject) -> list[Requirement]:
-    return ask(rule_id, subject)
+    of_gpu = ask(rule_id, subject.gpu) if subject.picked else []
+    return [*ask(rule_id, subject), *of_gpu]
 
 
 def judged(rule_id: str, subject: Subject, value: object = None) -> Verdict | None:

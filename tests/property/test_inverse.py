@@ -25,7 +25,7 @@ from ltocompat.model.image import CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.requirement import GpuSupport, PasteLine, Required, RouteFloor
 from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.symbols import DeviceSymbols
-from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet
+from ltocompat.model.target import DriverVersion, Quantifier, Target, VersionSet, exactly
 from ltocompat.model.verdict import Result, Route, Verdict
 from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.judge_artifact import results
@@ -317,8 +317,30 @@ def test_a_library_without_kernels_has_the_driver_of_its_runtime(
     known |= {copy.file[13:15] for copy in libraries if copy.how == "needed" and copy.file}
     least = {"10": "450.51.05", "12": "525.60.13", "13": "580.65.06"}.get(max(known, default=""))
     answer = required(summary)
-    assert {str(service.driver) for service in answer.services} == {str(least)}
+    floors = {each.driver for each in answer.services if each.driver}
+    assert str(min(floors, default=None)) == str(least)
     assert any(line.where == "container" for line in answer.lines) is bool(least)
+
+
+SUPPORT = {"sm_52": (450, 580), "sm_70": (450, 580), "sm_75": (450, 615), "sm_100": (570, 615)}
+"""The first and the last known driver branch that supports a GPU."""
+
+
+@given(RUNTIMES, st.sampled_from(sorted(SUPPORT)), st.sampled_from(DRIVERS))
+@many
+def test_a_runtime_without_kernels_fails_on_a_gpu_that_the_driver_does_not_support(
+    libraries: list[CudaLibrary], name: str, driver: DriverVersion
+) -> None:
+    """eigh-cuda120 0.4.1 and cumm-cu128 0.8.2 were ok on a V100 with driver 590."""
+    summary, (first, last) = runtimes_without_kernels(libraries), SUPPORT[name]
+    target = Target(name="t", driver=exactly(driver, "given"), gpus=(find_gpu(name),))
+    (result,) = results(summary, target)
+    asked = {each.rule for each in result.findings} & {"DRV-03", "DRV-04"}
+    runs = any(library.how != "opened" for library in libraries)
+    assert asked == ({"DRV-03"} if driver.branch < first and runs else set()) | (
+        {"DRV-04"} if driver.branch > last and runs else set()
+    )
+    assert result.verdict is Verdict.FAIL or not asked
 
 
 @given(ARTIFACTS, STARTS)

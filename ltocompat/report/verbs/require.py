@@ -46,7 +46,7 @@ from ltocompat.report.document import (
 from ltocompat.report.text import truncate
 from ltocompat.rules.builtin_rules import NOTHING_SERVES
 from ltocompat.rules.engine.joint_requirements import joint, one_of_variants
-from ltocompat.rules.services import lacks_kernels, runs_anywhere, verdict_of
+from ltocompat.rules.services import lacks_kernels, least_driver, runs_anywhere, verdict_of
 
 _MOST = 20
 Records = Iterable[Required | FloorSetter | Failure]
@@ -193,9 +193,9 @@ def _runs_with(required: Required, known: Sequence[GpuSupport]) -> str:
     served = [service for service in known if service.how != "none" and not service.hardly]
     alike = grouped((_driver_of(service), service) for service in served)
     if not alike:
-        least, links = _driver_of(known[0]), _links(required, known)
-        if known[0].driver is not None:
-            return f"It has no kernels, so any GPU with driver {least} will do{links}"
+        least, links = least_driver(required, known), _links(required, known)
+        if least is not None:
+            return f"It has no kernels: any GPU that a driver >= {least} supports will do{links}"
         none = "It has no kernels, so any GPU and driver will do"
         return (none if runs_anywhere(required) else "It serves no known GPU") + links
     # Where some GPU has a driver, those without one are exceptions.

@@ -12,16 +12,16 @@ from importlib import import_module
 from typing import Any
 
 from ltocompat.model.image import HostBinary, ImageKind
+from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route
 from ltocompat.rules.rule import Requirement, Rule, Subject
-
-__all__ = ["found_about", "requirements_of", "requirements_of_host", "rules_about"]
 
 # The families that have rules which look at a type of things.
 _LOOK_AT = {
     "Subject": "driver ptx sass ltoir fatbin cuda_compat device_link image",
     "ImageSignature": "ptx sass ltoir fatbin device_link",
     "Link": "ltoir device_link",
+    "Gpu": "driver",
     "HostBinary": "driver ptx nvjitlink_loading device_link",
     "Environment": "driver ptx ltoir cuda_compat nvjitlink_loading device_link machine",
     "Library": "nvjitlink_loading",
@@ -75,8 +75,13 @@ def found_about(
 def requirements_of(subject: Subject) -> tuple[Requirement, ...]:
     """Collect the requirements of a module on its route, each once."""
     kinds = None if subject.route is Route.LINK else subject.signature.kinds
-    found = found_about("Subject", subject, kinds)
-    return tuple(dict.fromkeys(found))
+    of_gpu = requirements_of_gpu(subject.gpu) if subject.picked else ()
+    return tuple(dict.fromkeys((*found_about("Subject", subject, kinds), *of_gpu)))
+
+
+def requirements_of_gpu(gpu: Gpu) -> tuple[Requirement, ...]:
+    """Collect the requirements of everything that runs on a GPU."""
+    return tuple(found_about("Gpu", gpu))
 
 
 def requirements_of_host(host: HostBinary) -> tuple[Requirement, ...]:

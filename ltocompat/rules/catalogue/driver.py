@@ -9,8 +9,9 @@ from ltocompat.facts import floor as named_floor
 from ltocompat.facts.drivers import earlier_driver
 from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.signature import ImageSignature
+from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import Route, Verdict
-from ltocompat.rules import floors, image_helpers, makers
+from ltocompat.rules import image_helpers, makers
 from ltocompat.rules.constraints import (
     DriverOfWriter,
     driver_of_major,
@@ -38,20 +39,16 @@ def driver_below_major_floor(image: ImageSignature, _: Subject) -> Iterator[Requ
     cuda = makers.writer(image)
     if cuda is None or (makers.only_cuda_13_writes(image) and cuda.major <= _FORM_OF_13):
         return
-    floor, whole = floors.major(cuda.major), cuda if earlier_driver(cuda) else cuda.major
-    consequence = (
-        f"the tables name no minimum driver for CUDA {whole}"
-        if floor is None and whole is not cuda
-        else f"older drivers run no code that CUDA {whole} built (error 35 of the "
-        "runtime, error 200 of the driver)"
-    )
+    whole = cuda if earlier_driver(cuda) else cuda.major
     yield Requirement(
         driver_of_writer(cuda),
         f"SASS of CUDA {whole}",
-        consequence,
+        f"older drivers run no code that CUDA {whole} built (error 35 of the runtime, error 200 "
+        "of the driver)",
         remedy="update the driver. If the GPU supports cuda-compat, let the loader find it "
         f"before the driver. Or build with CUDA {cuda.major - 1}",
         evidence=makers.evidence(image),
+        doubt=f"the tables name no minimum driver for CUDA {whole}",
     )
 
 
@@ -93,24 +90,17 @@ def sass_newer_than_driver_minor(image: ImageSignature, _: Subject) -> Iterator[
 
 
 @rule("DRV-03")
-def gpu_newer_than_driver(subject: Subject) -> Iterator[Requirement]:
+def gpu_newer_than_driver(gpu: Gpu) -> Iterator[Requirement]:
     """A GPU needs a kernel driver that knows it."""
-    if subject.picked:
-        gpu = image_helpers.real(subject.gpu)
-        yield Requirement(
-            kernel_knows(subject.gpu.arch.number),
-            gpu,
-            evidence=f"the first toolkit that targets {gpu}",
-        )
+    real = image_helpers.real(gpu)
+    evidence = f"the first toolkit that targets {real}"
+    yield Requirement(kernel_knows(gpu.arch.number), real, evidence=evidence)
 
 
 @rule("DRV-04")
-def gpu_dropped_by_driver(subject: Subject) -> Iterator[Requirement]:
+def gpu_dropped_by_driver(gpu: Gpu) -> Iterator[Requirement]:
     """Newer drivers ignore GPUs that NVIDIA has dropped."""
-    if subject.picked:
-        yield Requirement(
-            driver_still_serves(subject.gpu.arch.number), image_helpers.real(subject.gpu)
-        )
+    yield Requirement(driver_still_serves(gpu.arch.number), image_helpers.real(gpu))
 
 
 @rule("DRV-05")

@@ -16,7 +16,8 @@ from ltocompat.model.signature import ModuleSignature
 from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import Finding
 from ltocompat.rules import makers
-from ltocompat.rules.catalogue import requirements_of_host
+from ltocompat.rules.artifact_code import with_kernels
+from ltocompat.rules.catalogue import requirements_of_gpu, requirements_of_host
 from ltocompat.rules.engine import picked_code
 from ltocompat.rules.engine.arch_parts import archs_of, stem
 from ltocompat.rules.engine.evaluate import Ruling, evaluate, values_of
@@ -27,6 +28,7 @@ from ltocompat.rules.rule import Requirement
 
 _MOST = 8192  # libraries have thousands of modules and a few dozen signatures
 _MOST_NAMES = 1 << 16
+_Needs = dict[HostBinary, tuple[Requirement, ...]]
 
 
 class Engine:
@@ -64,12 +66,13 @@ class Engine:
         seen = None if linker is None else self._seen_by(linker, signature)
         return self._linked_code(signature, aim, seen, offline=offline)
 
-    def host_needs(self, whole: ArtifactSummary) -> dict[HostBinary, tuple[Requirement, ...]]:
+    def host_needs(self, whole: ArtifactSummary, gpu: Gpu | None = None) -> _Needs:
         """Collect the requirements of each host file of an artifact.
 
         A CUDA runtime asks for a driver unless all kernels ask for one as new. Of several
         runtimes, the newest asks: on an older driver, each call of its file fails (error 35), as
         kernels of that file would. Files of which a loader opens one are variants.
+        Without kernels, a runtime also asks for a driver that knows the GPU.
         """
         asked = {host: self.requirements_of_host(host) for host in whole.hosts}
         newest = max((each.runtime for each in chain.from_iterable(asked.values())), default=0)
@@ -78,7 +81,12 @@ class Engine:
         majors = (makers.major(image) for image in loaded if image.has_kernels is not False)
         asks = bool(whole.groups) and min(majors, default=0) < newest
         counting = (0, newest) if asks else (0,)
-        return {host: tuple(r for r in own if r.runtime in counting) for host, own in asked.items()}
+        of_gpu = requirements_of_gpu(gpu) if gpu and asks and not with_kernels(whole) else ()
+        found = {host: [r for r in own if r.runtime in counting] for host, own in asked.items()}
+        return {
+            host: (*own, *of_gpu) if any(each.runtime for each in own) else tuple(own)
+            for host, own in found.items()
+        }
 
     def finding_of(self, ruling: Ruling) -> Finding:
         """Return the finding for a ruling with a message; the fold counts its modules."""

@@ -102,7 +102,7 @@ _HostVerdicts = list[tuple[HostBinary, ModuleVerdict]]
 
 def _judged_hosts(case: Case, summary: ArtifactSummary) -> _HostVerdicts:
     """The host files that need something of the target, each with the verdict on its needs."""
-    needs = case.engine.host_needs(summary).items()
+    needs = case.engine.host_needs(summary, case.gpu).items()
     return [(host, _host_part(case, asked, _idle(host, summary))) for host, asked in needs if asked]
 
 

@@ -39,6 +39,7 @@ class _Picked(Struct, frozen=True):
     codes: tuple[PickedCode, ...]
     order: tuple[int, ...]
     misses: bool
+    of_hosts: tuple[Requirement, ...]
     of_drivers: tuple[Constraint, ...]
     of_linkers: tuple[Constraint, ...]
 
@@ -65,7 +66,7 @@ class TargetClasses:
         self._uneven = any(each.uneven for each in signatures)
         self._tried = {*summary.link_trials}.union(*(group.trials for group in summary.groups))
         self._own = own_linker(summary)
-        self._of_hosts = tuple(chain.from_iterable(engine.host_needs(summary).values()))
+        self._summary = summary
         self._picked: dict[tuple[str, LinkerTraits | None], _Picked] = {}
         self._classes: dict[Hashable, int] = {}
         self._answers: dict[Hashable, int] = {}
@@ -105,11 +106,13 @@ class TargetClasses:
         codes = [*loaded, *by_old_drivers, *linked]
         unique = {_content(code): code for code in codes}
         numbers = {content: number for number, content in enumerate(unique)}
-        needs = [*self._of_hosts, *(need for code in unique.values() for need in code.requirements)]
+        of_hosts = tuple(chain.from_iterable(engine.host_needs(self._summary, gpu).values()))
+        needs = [*of_hosts, *(need for code in unique.values() for need in code.requirements)]
         return _Picked(
             tuple(unique.values()),
             tuple(numbers[_content(code)] for code in codes),
             any(map(_misses_all, (loaded, by_old_drivers, linked))),
+            of_hosts,
             _constraints(needs, OF_DRIVERS),
             _constraints(needs, (Component.LINKER,)),
         )
@@ -133,7 +136,7 @@ class TargetClasses:
         # Of images with different kernels each tells what its own GPUs lose.
         name = gpu.name if picked.misses or self._single_link or self._uneven else None
         release = linker if self._single_link else None
-        of_hosts = tuple(_answers(self._of_hosts, values))
+        of_hosts = tuple(_answers(picked.of_hosts, values))
         return (answers, picked.order, of_hosts, name, release, driver is None)
 
 
