@@ -4,59 +4,102 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
+from ltocompat.facts.drivers import branch_cuda
+from ltocompat.model.arch import Release
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup, own_linker
 from ltocompat.model.generic import grouped
-from ltocompat.model.image import HostBinary
+from ltocompat.model.image import HostBinary, ImageKind
 from ltocompat.model.late_lines import LateLines
+from ltocompat.model.target import Target, VersionSet, exactly
 from ltocompat.model.verdict import Coverage, Extent, Finding, Result, Route, Verdict, worst
 from ltocompat.model.words import count
-from ltocompat.rules.engine.artifact_findings import artifact_findings, impossible_route, left_open
+from ltocompat.rules.artifact_code import linked_by_driver
+from ltocompat.rules.engine.artifact_findings import (
+    artifact_findings,
+    impossible_route,
+    left_open,
+    target_independent_findings,
+)
 from ltocompat.rules.engine.coverage import KernelCoverage, Kernels
-from ltocompat.rules.engine.engine import Case
+from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.evaluate import Ruling
-from ltocompat.rules.engine.findings import in_order
+from ltocompat.rules.engine.findings import finding_of_problem, in_order
 from ltocompat.rules.engine.idle_modules import with_choices, with_neutral
 from ltocompat.rules.engine.judge_link import findings_of_link
 from ltocompat.rules.engine.module_verdict import GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes
 from ltocompat.rules.rule import Component, Requirement
 from ltocompat.rules.selection import SERVING, Selection
+from ltocompat.targets.versions.drivers import driver_version_in_name
 
 HALVES = ("load", "link")
+_INSIDE = "in the image"
 
 
-def aggregate(
-    case: Case,
-    summary: ArtifactSummary,
-    judged: list[GroupVerdict],
-    *,
-    route: Route | None,
-    missing: Sequence[Finding],
-    kernels: Kernels | None,
-) -> Result:
+class Part(Struct, frozen=True):
+    """An artifact, or its files that are used with one of its variants.
+
+    Attributes:
+        summary: what is in it.
+        missing: what it lacks wherever it goes.
+        linker: the nvJitLink that it brings itself; None for none.
+        by_driver: the driver links its LTO-IR, whatever nvJitLink is there.
+        kernels: the names of its kernels; None if nobody read them.
+        engine: the memory of judging.
+    """
+
+    summary: ArtifactSummary
+    missing: tuple[Finding, ...]
+    linker: VersionSet[Release] | None
+    by_driver: bool
+    kernels: Kernels | None
+    engine: Engine
+
+    @property
+    def mixed(self) -> bool:
+        """Return whether LTO-IR of it has SASS or PTX next to it."""
+        kinds = (group.signature.kinds for group in self.summary.groups)
+        return any(ImageKind.LTOIR in each and len(each) > 1 for each in kinds)
+
+    @classmethod
+    def of(cls, summary: ArtifactSummary, engine: Engine) -> Part:
+        """Return the part, with the findings that no target changes."""
+        missing = tuple(map(finding_of_problem, target_independent_findings(summary)))
+        linker, by_driver = own_linker(summary), linked_by_driver(summary)
+        return cls(summary, missing, linker, by_driver, Kernels.of(summary, engine), engine)
+
+    def with_own_libraries(self, target: Target) -> Target:
+        """Return the target with the artifact's own nvJitLink and cuda-compat."""
+        own = self.linker is not None or self.by_driver
+        target = replace(target, nvjitlink=self.linker) if own else target
+        compat, driver = self.summary.compat, target.driver
+        inside = None if compat is None else driver_version_in_name(compat.innermost)
+        if inside is None or target.compat or driver is None or target.system.name != "linux":
+            return target
+        listed = self.summary.compat_listed and driver.value != inside
+        in_front = listed or driver.value.branch < inside.branch
+        release = branch_cuda(inside.branch) if in_front else None
+        return target if release is None else replace(target, compat=exactly(release, _INSIDE))
+
+
+def aggregate(case: Case, part: Part, judged: list[GroupVerdict], route: Route | None) -> Result:
     """Return the verdict on an artifact, from the verdicts on its modules and host files.
 
     Args:
         case: the target, with the artifact's own nvJitLink.
-        summary: the artifact.
+        part: the artifact, or its files that are used with one of its variants.
         judged: its modules, with their verdicts.
         route: the route; None if every module has only one.
-        missing: findings that don't depend on the target.
-        kernels: the names of its kernels; None if they were not read.
     """
-    coverage = None if kernels is None else kernels.on(judged, case.gpu)
-    judged = with_choices(
-        with_neutral(judged),
-        case.engine.stem,
-        case.gpu,
-        single_link=summary.single_link,
-        may_have_more=summary.has_sources or bool(summary.skipped_count),
-    )
+    summary = part.summary
+    coverage = None if part.kernels is None else part.kernels.on(judged, case.gpu)
+    judged = with_choices(case, summary, with_neutral(judged))
     hosts = _judged_hosts(case, summary)
     parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
@@ -65,7 +108,7 @@ def aggregate(
         *(replace(each, example=host.place) for host, needs in hosts for each in needs.findings),
         *artifact_findings(case, summary, judged, coverage),
         *findings_of_link(case, summary, judged),
-        *missing,
+        *part.missing,
     ]
     all_elsewhere = all(each.module_verdict.selection is Selection.OTHER_ROUTE for each in judged)
     if route is not None and judged and all_elsewhere:

@@ -104,7 +104,7 @@ def _one_of(target: Target, found: Sequence[tuple[Target, Rows]]) -> Rows:
         worst(result.verdict for result in rows.values()) is Verdict.FAIL for _, rows in found
     )
     return {
-        row: _one_of_row(target, [(exact, rows.get(row)) for exact, rows in found], all_fail)
+        row: _one_of_row(target, [(on, rows.get(row)) for on, rows in found], all_fail=all_fail)
         for row in _all_rows([rows for _, rows in found], target)
     }
 
@@ -112,11 +112,7 @@ def _one_of(target: Target, found: Sequence[tuple[Target, Rows]]) -> Rows:
 _OnVersions = Sequence[tuple[Target, Result | None]]
 
 
-def _one_of_row(
-    target: Target,
-    found: _OnVersions,
-    all_fail: bool,  # noqa: FBT001 - of its one caller
-) -> Result:
+def _one_of_row(target: Target, found: _OnVersions, *, all_fail: bool) -> Result:
     """One row: a version on which it is missing can't have that GPU, or has code for another.
 
     Such a version leaves open that a row fails, unless it fails itself, on other rows.

@@ -18,24 +18,26 @@ sm_103a, and sources for all else). Where there is nothing else, nothing can be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
 
-from ltocompat.model.artifact_summary import ModuleGroup
+from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import ImageKind
-from ltocompat.model.target import Gpu
 from ltocompat.model.verdict import LEVELS, Finding, Route, Verdict
 from ltocompat.rules import artifact_code
 from ltocompat.rules.builtin_rules import NO_KERNELS
 from ltocompat.rules.engine.arch_parts import one_arch
 from ltocompat.rules.engine.coverage import files_that_choose
+from ltocompat.rules.engine.engine import Case, Engine
 from ltocompat.rules.engine.findings import finding_by_engine
 from ltocompat.rules.engine.module_verdict import GroupVerdict
 from ltocompat.rules.selection import Selection
 
 _File = tuple[str, tuple[str, ...]]
+_Files = frozenset[_File]
+_Stems = dict[_File, set[str]]
 _UNREGISTERED = "no wrapper registers it, and"
 PICKED_BY_PROGRAM = f"{_UNREGISTERED} it is unknown whether a program of the package picks it here"
 _SIBLING = "other modules of its library have SASS of its kernels for this GPU"
@@ -44,12 +46,7 @@ _WHY = "loaded only if the library's own code chooses it"
 
 
 def with_choices(
-    judged: Sequence[GroupVerdict],
-    stem: Callable[[str], str],
-    gpu: Gpu | None,
-    *,
-    single_link: bool,
-    may_have_more: bool,
+    case: Case, summary: ArtifactSummary, judged: Sequence[GroupVerdict]
 ) -> list[GroupVerdict]:
     """Ease failures of modules that a library may not load on this GPU.
 
@@ -57,18 +54,17 @@ def with_choices(
     it has other PTX for it. If the library has no other code for the GPU, the failure stays.
 
     Args:
-        judged: the modules, with their verdicts.
-        stem: returns the template of a kernel.
-        gpu: the GPU; None if the target names none.
-        single_link: True if all linkable code is linked, so that the library has no choice.
-        may_have_more: True if the package may have further code: sources, or unread bytes.
+        case: the target and GPU.
+        summary: the artifact; in one link all linkable code is linked, so that nothing is a choice.
+        judged: its modules, with their verdicts.
     """
+    may_have_more = summary.has_sources or bool(summary.skipped_count)
     serves = any(each.for_gpu and each.module_verdict.verdict < Verdict.FAIL for each in judged)
-    if not single_link and (may_have_more or serves):
+    if not summary.single_link and (may_have_more or serves):
         judged = [_left_open(e, PICKED_BY_PROGRAM) if e.group.loose else e for e in judged]
     failing = [each for each in judged if _fails_as_ptx(each, registered=True)]
-    if failing and gpu is not None:
-        choosing = files_that_choose((each.group for each in judged), gpu)
+    if failing and case.gpu is not None:
+        choosing = files_that_choose((each.group for each in judged), case.gpu)
         files = chain.from_iterable(_files(each.group) for each in judged)
         chosen = frozenset(file for file in files if file[1] in choosing)
         judged = [
@@ -76,8 +72,8 @@ def with_choices(
             for each in judged
         ]
     if any(each.group.kernels for each in failing):
-        stems = _sass_kernels(judged, stem)
-        judged = [part for each in judged for part in _without_siblings(each, stems, stem)]
+        stems = _sass_kernels(judged, case.engine)
+        judged = [part for each in judged for part in _without_siblings(each, stems, case.engine)]
     if not any(map(_is_choice, judged)):
         return list(judged)
     by_sass = _served(judged, Selection.SASS)
@@ -109,27 +105,23 @@ def _fails_as_ptx(each: GroupVerdict, *, registered: bool) -> bool:
     )
 
 
-def _sass_kernels(
-    judged: Sequence[GroupVerdict], stem: Callable[[str], str]
-) -> dict[_File, set[str]]:
+def _sass_kernels(judged: Sequence[GroupVerdict], engine: Engine) -> _Stems:
     """The templates of kernels that each file has parts for this architecture of, as SASS."""
-    stems: dict[_File, set[str]] = {}
+    stems: _Stems = {}
     for each in judged:
         verdict = each.module_verdict
         taken = verdict.selection is Selection.SASS and verdict.verdict < Verdict.UNKNOWN
         if taken and one_arch(each.group.signature):
             for file, names in zip(_files(each.group), each.group.kernels, strict=False):
-                stems.setdefault(file, set()).update(map(stem, names))
+                stems.setdefault(file, set()).update(map(engine.stem, names))
     return stems
 
 
-def _without_siblings(
-    each: GroupVerdict, stems: Mapping[_File, set[str]], stem: Callable[[str], str]
-) -> Iterator[GroupVerdict]:
+def _without_siblings(each: GroupVerdict, stems: _Stems, engine: Engine) -> Iterator[GroupVerdict]:
     """Set modules aside whose kernels other modules of their library have as SASS here."""
     group = each.group
     idle = [
-        bool(names) and stems.get(file, set()).issuperset(map(stem, names))
+        bool(names) and stems.get(file, set()).issuperset(map(engine.stem, names))
         for file, names in zip(_files(group), group.kernels, strict=False)
     ]
     if not any(idle) or not _fails_as_ptx(each, registered=True):
@@ -140,7 +132,7 @@ def _without_siblings(
         yield replace(each, group=group.part([not part for part in idle]))
 
 
-def _served(judged: Sequence[GroupVerdict], selection: Selection) -> frozenset[_File]:
+def _served(judged: Sequence[GroupVerdict], selection: Selection) -> _Files:
     """The files that have kernels for the GPU which a driver takes."""
     return frozenset(
         file
@@ -156,15 +148,13 @@ def _files(group: ModuleGroup) -> Iterator[_File]:
     return ((place.path, place.members) for place in group.places or (group.example,))
 
 
-def _lies_in(files: frozenset[_File], group: ModuleGroup) -> bool:
+def _lies_in(files: _Files, group: ModuleGroup) -> bool:
     """Return whether all modules of a group lie in these files."""
     known = len(group.places) in (0, group.count)  # else some places are not kept
     return known and files.issuperset(_files(group))
 
 
-def _weighed(
-    each: GroupVerdict, by_sass: frozenset[_File], by_ptx: frozenset[_File]
-) -> GroupVerdict:
+def _weighed(each: GroupVerdict, by_sass: _Files, by_ptx: _Files) -> GroupVerdict:
     if _lies_in(by_sass, each.group):
         return _set_aside(each, f"{_UNREGISTERED} its library has other SASS for this GPU")
     if _lies_in(by_sass | by_ptx, each.group):

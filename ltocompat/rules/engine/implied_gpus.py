@@ -25,14 +25,12 @@ def gpus_to_judge(target: Target, *, single_link: bool = False) -> tuple[Gpu, ..
     if target.gpus or (target.nvlink is not None and not single_link):
         return target.gpus
     linker = target.nvjitlink or target.nvlink
-    return _implied(target.driver, linker, target.system.machine == "aarch64")
+    return _implied(target.driver, linker, of_arm=target.system.machine == "aarch64")
 
 
 @functools.lru_cache(maxsize=64)
 def _implied(
-    driver: VersionSet[DriverVersion] | None,
-    linker: VersionSet[Release] | None,
-    of_arm: bool,  # noqa: FBT001 - a key of the cache
+    driver: VersionSet[DriverVersion] | None, linker: VersionSet[Release] | None, *, of_arm: bool
 ) -> tuple[Gpu, ...]:
     rows = [sm for sm in sms() if sm.number != RENAMED and (of_arm or not sm.tegra)]
     if driver is not None:

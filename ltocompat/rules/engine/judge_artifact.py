@@ -10,19 +10,16 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ltocompat.facts.drivers import branch_cuda
-from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import (
     ArtifactSummary,
     ModuleGroup,
     Variant,
-    own_linker,
     variant_parts,
 )
 from ltocompat.model.generic import grouped
-from ltocompat.model.image import ImageKind, Origin
+from ltocompat.model.image import Origin
 from ltocompat.model.late_lines import LateLines
-from ltocompat.model.target import Gpu, Target, VersionSet, exactly
+from ltocompat.model.target import Gpu, Target
 from ltocompat.model.verdict import (
     WHOLE_ARTIFACT,
     Finding,
@@ -33,7 +30,6 @@ from ltocompat.model.verdict import (
     worst,
 )
 from ltocompat.model.words import truncate_list
-from ltocompat.rules.artifact_code import linked_by_driver
 from ltocompat.rules.builtin_rules import (
     NOTHING_SERVES,
     ROUTE_IMPOSSIBLE,
@@ -44,20 +40,17 @@ from ltocompat.rules.engine.artifact_findings import (
     exclusion,
     lacks_only_libraries,
     serves_no_gpu,
-    target_independent_findings,
     without_libraries,
 )
-from ltocompat.rules.engine.coverage import Kernels
 from ltocompat.rules.engine.engine import Case, Engine
-from ltocompat.rules.engine.findings import finding_by_engine, finding_of_problem
-from ltocompat.rules.engine.fold_result import aggregate
+from ltocompat.rules.engine.findings import finding_by_engine
+from ltocompat.rules.engine.fold_result import Part, aggregate
 from ltocompat.rules.engine.fold_versions import over_versions
 from ltocompat.rules.engine.implied_gpus import gpus_to_judge, serves
 from ltocompat.rules.engine.judge_module import judge_linked, judge_loaded
 from ltocompat.rules.engine.module_verdict import GroupVerdict, ModuleVerdict
 from ltocompat.rules.engine.routes import possible_routes, routes_on
 from ltocompat.rules.selection import Selection
-from ltocompat.targets.versions.drivers import driver_version_in_name
 
 
 def results(
@@ -89,9 +82,9 @@ class ArtifactJudge:
         self._judge = functools.partial(_on_gpu, advises=advises)
         formats = {host.format for host in summary.hosts if host.linked}
         self._for_windows = formats == {"PE"}  # all its libraries and programs are
-        self._whole = _Part.of(summary, engine)
+        self._whole = Part.of(summary, engine)
         self._variants = [
-            (each.variant, _Part.of(each.used, engine), _Part.of(each.alone, engine))
+            (each.variant, Part.of(each.used, engine), Part.of(each.alone, engine))
             # One link takes all that is given to it.
             for each in (() if summary.single_link else variant_parts(summary))
         ]
@@ -212,58 +205,11 @@ def with_origins(result: Result, known: Mapping[str, Origin]) -> Result:
     return replace(result, findings=tuple(findings)) if known else result
 
 
-class _Part(Struct, frozen=True):
-    """An artifact, or its files that are used with one of its variants.
-
-    Attributes:
-        summary: what is in it.
-        missing: what it lacks wherever it goes.
-        linker: the nvJitLink that it brings itself; None for none.
-        by_driver: the driver links its LTO-IR, whatever nvJitLink is there.
-        kernels: the names of its kernels; None if nobody read them.
-        engine: the memory of judging.
-    """
-
-    summary: ArtifactSummary
-    missing: tuple[Finding, ...]
-    linker: VersionSet[Release] | None
-    by_driver: bool
-    kernels: Kernels | None
-    engine: Engine
-
-    @property
-    def mixed(self) -> bool:
-        """Return whether LTO-IR of it has SASS or PTX next to it."""
-        kinds = (group.signature.kinds for group in self.summary.groups)
-        return any(ImageKind.LTOIR in each and len(each) > 1 for each in kinds)
-
-    @classmethod
-    def of(cls, summary: ArtifactSummary, engine: Engine) -> _Part:
-        """Return the part, with the findings that no target changes."""
-        missing = tuple(map(finding_of_problem, target_independent_findings(summary)))
-        linker, by_driver = own_linker(summary), linked_by_driver(summary)
-        return cls(summary, missing, linker, by_driver, Kernels.of(summary, engine), engine)
-
-    def with_own_libraries(self, target: Target) -> Target:
-        """Return the target with the artifact's own nvJitLink and cuda-compat."""
-        own = self.linker is not None or self.by_driver
-        target = replace(target, nvjitlink=self.linker) if own else target
-        compat, driver = self.summary.compat, target.driver
-        inside = None if compat is None else driver_version_in_name(compat.innermost)
-        if inside is None or target.compat or driver is None or target.system.name != "linux":
-            return target
-        listed = self.summary.compat_listed and driver.value != inside
-        in_front = listed or driver.value.branch < inside.branch
-        release = branch_cuda(inside.branch) if in_front else None
-        return target if release is None else replace(target, compat=exactly(release, _INSIDE))
-
-
-_INSIDE = "in the image"
 _WITHOUT_LTO = "link without -lto to use the SASS and PTX instead (lto=off in the target)"
 
 
 def _on_gpu(
-    part: _Part,
+    part: Part,
     target: Target,
     gpu: Gpu | None,
     route: Route | None,
@@ -280,8 +226,7 @@ def _on_gpu(
         in_link = Case(part.engine, known.for_link(objects=objects), gpu)
         judge = functools.partial(_judge_in_link, in_link, wanted=route)
     judged = list(map(judge, summary.groups))
-    missing, kernels = part.missing, part.kernels
-    found = aggregate(case, summary, judged, route=route, missing=missing, kernels=kernels)
+    found = aggregate(case, part, judged, route)
     links = route is not Route.LOAD and (known.nvjitlink or known.nvlink)
     fails = found.verdict is Verdict.FAIL
     if not (advises and fails and target.lto and part.mixed and links):
