@@ -126,7 +126,8 @@ def test_a_word_that_a_table_breaks_begins_no_line_with_a_command() -> None:
         ("_ZN12_GLOBAL__N_13addEv", "add"),
         ("_ZL3addi", "add"),
         ("_Z", "_Z"),
-        ("_ZN99x", "x"),
+        ("_ZN99x", "_ZN99x"),  # cut
+        ("_Z3foo3Bar", "foo"),  # with a parameter of a type of its own
         (
             "_ZN3cub21_V_300303_SM_750_12006detail11EmptyKernelIvEEvv",
             "cub::detail::EmptyKernel<..>",

@@ -27,9 +27,29 @@ def truncate_list(names: Sequence[str], most: int, *, link: str = "and") -> str:
     return f"{shown} {link} {rest:,} more" if rest > 0 else shown
 
 
-_MANGLED = re.compile(r"_ZN?K?(?=L?[0-9])")
-_NAME = re.compile(r"L?([1-9][0-9]{0,3})(?=[A-Za-z_])")
+_MANGLED = re.compile(r"_Z(N[rVK]*)?(St)?(?=L?[1-9])")
+_NAME = re.compile(r"L?([1-9][0-9]{0,4})")  # L: not seen by other objects
 _UNSPOKEN = ("_GLOBAL__N_", "_V_")  # namespaces that no source names, the second of CUB and Thrust
+
+
+def source_parts(symbol: str) -> tuple[list[str], str]:
+    """Return the namespaces and the name in a C++ symbol, and what follows; none of any other.
+
+    CUDA mangles kernels on every system as the Itanium C++ ABI says (5.1). What follows, the first
+    template arguments and the parameters, would need all of its grammar.
+    """
+    start = _MANGLED.match(symbol)
+    if start is None:
+        return [], symbol
+    parts, position = ["std"] if start[2] else [], start.end()
+    while found := _NAME.match(symbol, position):
+        position = found.end() + int(found[1])
+        if position > len(symbol):
+            return [], symbol
+        parts.append(symbol[found.end() : position])
+        if start[1] is None:
+            break
+    return parts, symbol[position:]
 
 
 def function_name(symbol: str, width: int) -> str:
@@ -37,13 +57,9 @@ def function_name(symbol: str, width: int) -> str:
 
     A long name loses its outer namespaces first, since kernels of one library share them.
     """
-    start, words = _MANGLED.match(symbol), list[str]()
-    position = start.end() if start else 0
-    while start and (found := _NAME.match(symbol, position)):
-        position = found.end() + int(found[1])
-        word = symbol[found.end() : position]
-        words += [] if word.startswith(_UNSPOKEN) else [word]
-    arguments = "<..>" if symbol[position : position + 1] == "I" else ""
+    parts, rest = source_parts(symbol)
+    words = [part for part in parts if not part.startswith(_UNSPOKEN)]
+    arguments = "<..>" if rest.startswith("I") else ""
     while len(words) > 1 and len("::".join(words) + arguments) > width:
         del words[0]
     name = "::".join(words) + arguments if words else symbol
