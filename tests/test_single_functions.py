@@ -611,7 +611,7 @@ def test_linkers_are_asked_only_where_a_verdict_is_unknown(monkeypatch: Patch) -
     asked = list[object]()
     monkeypatch.setattr(trials, "unknown_on", lambda *words: asked.append(words))
     found, goals = [some(path="a"), Failure("missing", "b")], [verdict_values.ONE]
-    settled = trials.Trials.settled(some(), found, goals, some(), Route.LINK)
+    settled = trials.Trials.settled(some(), iter(found), goals, some(), Route.LINK)
     assert [*settled] == found
     assert asked == [(found[0], goals, Route.LINK)]
 

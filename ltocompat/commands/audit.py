@@ -338,7 +338,7 @@ def policy_summaries(
     targets = policy.every_target or None
     reading = ScanOptions(settings, targets, trials.tries, narrower, for_require=True, apart=True)
     if policy.trial_auto:
-        return trials.settled(summaries(files, reading), policy.targets, reading)
+        return trials.settled(summaries(files, reading), policy.targets, reading, None)
     if linkers is None or policy.here is not None or not options.cache:
         return summaries(files, reading)
     return _kept_summaries(files, reading, linkers, SummaryCache.of())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -21,7 +22,6 @@ from ltocompat.model.errors import UnreadableInput
 from ltocompat.model.failure import Failure
 from ltocompat.model.image import Module, Producer, Record, Skipped
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
-from ltocompat.model.location import Location
 from ltocompat.scan import parallel, walk
 from ltocompat.scan.describe import ReadOptions
 from ltocompat.scan.filters import ImageFilter
@@ -114,17 +114,6 @@ def run(options: InspectOptions) -> Iterator[Record | Failure]:
         yield from with_failures(found)
 
 
-def _records(
-    place: Location, settings: walk.ScanSettings, narrower: MakerNarrower | None
-) -> Iterator[Record]:
-    """Records of a place; linkers are asked in a second pass over a batch at a time."""
-    if narrower is None:
-        yield from walk.take(place, settings)
-        return
-    for batch in walk.take_batches(place, settings):
-        yield from batch.with_modules(narrower.narrow(batch.modules)).records
-
-
 def _inspect(
     text: str,
     settings: walk.ScanSettings,
@@ -132,8 +121,12 @@ def _inspect(
     narrower: MakerNarrower | None,
 ) -> Iterator[Record]:
     place = settings.place_of(text)
-    found = False
-    for record in _records(place, settings, narrower):
+    found, records = False, walk.take(place, settings)
+    if narrower is not None:  # linkers are asked in a second pass over a batch at a time
+        batches = walk.take_batches(place, settings)
+        asked = (batch.with_modules(narrower.narrow(batch.modules)) for batch in batches)
+        records = itertools.chain.from_iterable(batch.records for batch in asked)
+    for record in records:
         found = found or isinstance(record, Module | Skipped)
         if isinstance(record, Module) and where is not None:
             images = tuple(image for image in record.images if where.matches(image))

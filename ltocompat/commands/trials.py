@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,7 @@ class Trials(ExitStack):
 
     def settled(
         self,
-        found: Iterable[ArtifactSummary | Failure],
+        found: Summaries,
         targets: Sequence[Target],
         read: ScanOptions,
         route: Route | None = None,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ltocompat.commands.options import OnError, WeighOptions, answers, named, public, with_failures
-from ltocompat.model.arch import SmArch
 from ltocompat.model.failure import Failure
-from ltocompat.model.image import ImageKind, ImageLayer
+from ltocompat.model.generic import grouped
+from ltocompat.model.image import ImageLayer
 from ltocompat.model.projection import project
 from ltocompat.model.weight import (
     ArchWeight,
@@ -128,14 +128,16 @@ def _tallies(library: MeasuredLibrary) -> Iterator[ImageTally]:
 
 
 def _archs(measured: Measured) -> tuple[ArchWeight, ...]:
-    images: Counter[tuple[ImageKind, SmArch | None]] = Counter()
-    stored: Counter[tuple[ImageKind, SmArch | None]] = Counter()
-    for library in measured.libraries.values():
-        for shape, tallies in library.tallies.items():
-            for image, tally in zip(shape.images, tallies, strict=True):
-                images[image.kind, image.arch] += tally.images
-                stored[image.kind, image.arch] += tally.stored
-    rows = [ArchWeight(kind, arch, images[kind, arch], stored[kind, arch]) for kind, arch in images]
+    alike = grouped(
+        ((image.kind, image.arch), tally)
+        for library in measured.libraries.values()
+        for shape, tallies in library.tallies.items()
+        for image, tally in zip(shape.images, tallies, strict=True)
+    )
+    rows = [
+        ArchWeight(kind, arch, sum(t.images for t in of_arch), sum(t.stored for t in of_arch))
+        for (kind, arch), of_arch in alike.items()
+    ]
     return tuple(sorted(rows, key=lambda row: (-row.stored, row.kind, str(row.arch))))
 
 

@@ -67,12 +67,14 @@ class GroupedFinding(Struct):
     kernels: dict[str, None] = field(default_factory=dict)
     packages: dict[str, str] = field(default_factory=dict)
     files: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _added: list[tuple[Result, Finding]] = field(default_factory=list)
     _read: dict[str, int] = field(default_factory=dict)
     _read_in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
     _in_cell: dict[tuple[str, Cell], int] = field(default_factory=dict)
 
     def add(self, result: Result, finding: Finding) -> None:
         """Add the same finding in another cell, or in another file of the artifact."""
+        self._added.append((result, finding))
         cell = cell_of(result)
         inside = (result.path, cell)
         self._in_cell[inside] = self._in_cell.get(inside, 0) + finding.module_count
@@ -108,18 +110,8 @@ class GroupedFinding(Struct):
 
     def join(self, other: GroupedFinding) -> None:
         """Add everything of the other finding."""
-        for mine, theirs in ((self.modules, other.modules), (self._read, other._read)):
-            for path, modules in theirs.items():
-                _raise(mine, path, modules)
-        self.kernels |= other.kernels
-        self.packages |= other.packages
-        self.places = other.places | self.places
-        self.cells |= other.cells
-        self.messages |= other.messages
-        self.files |= other.files
-        self.headlines |= other.headlines
-        self.remedies |= other.remedies
-        self.judged = max(self.judged, other.judged)
+        for result, finding in other._added:
+            self.add(result, finding)
 
     @property
     def module_count(self) -> int:

@@ -20,6 +20,7 @@ from ltocompat.commands.policy.fingerprint import FindingKey, key_of
 from ltocompat.files.output import replaced, writing
 from ltocompat.model.errors import UsageError
 from ltocompat.model.generic import grouped
+from ltocompat.model.projection import project
 from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import json_object
 from ltocompat.rules.builtin_rules import TARGET_LEAVES_OPEN
@@ -131,10 +132,7 @@ def write_baseline(path: str, results: Iterable[Result]) -> int:
     for result in results:
         for key, findings in by_key(result, filter(_may_count, result.findings)).items():
             row = rows.setdefault((result.path, result.target.name, key), _row(key, findings[0]))
-            row.extent[gpu_key(result.gpu)] = [
-                _PartRow(str(part.verdict), part.modules or 0, part.asked)
-                for part in extent_of(findings)
-            ]
+            row.extent[gpu_key(result.gpu)] = [project(_PartRow, p) for p in extent_of(findings)]
     lines = sorted({json.dumps(msgspec.to_builtins(row)) for row in rows.values()})
     body = "".join(f"\n  {line}{',' if n < len(lines) else ''}" for n, line in enumerate(lines, 1))
     with replaced(path) as file, writing(path):

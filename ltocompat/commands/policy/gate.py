@@ -106,21 +106,19 @@ class Audited(Struct, frozen=True):
         )
 
 
+_Pair = tuple[Result, tuple[Assessed, ...]]  # a result, and the assessment of each finding
+
+
 def audited(results: Sequence[Result], policy: Policy, baseline: Baseline) -> tuple[Audited, ...]:
     """Compare the results of one artifact with a policy and a baseline."""
     checked = (_advised(result, policy) for result in results)
     pairs = [(result, _assessed(result, policy, baseline)) for result in checked]
     growth = _growth(pairs, baseline)
-    return tuple(_audited(result, each, policy, baseline, growth) for result, each in pairs)
+    return tuple(_audited(pair, policy, baseline, growth) for pair in pairs)
 
 
-def _audited(
-    checked: Result,
-    assessed: tuple[Assessed, ...],
-    policy: Policy,
-    baseline: Baseline,
-    growth: Mapping[str, str],
-) -> Audited:
+def _audited(pair: _Pair, policy: Policy, baseline: Baseline, growth: Mapping[str, str]) -> Audited:
+    checked, assessed = pair
     findings = tuple(
         _with_standing(_with_limits(finding, each, growth), each, baseline)
         for finding, each in zip(checked.findings, assessed, strict=True)
@@ -212,9 +210,7 @@ def _limits(policy: Policy, result: Result, finding: Finding) -> tuple[str, ...]
     )
 
 
-def _growth(
-    pairs: Iterable[tuple[Result, tuple[Assessed, ...]]], baseline: Baseline
-) -> dict[str, str]:
+def _growth(pairs: Iterable[_Pair], baseline: Baseline) -> dict[str, str]:
     """Where findings that a baseline has are known, and where they are new, by fingerprint."""
     now: dict[str, dict[str, list[Finding]]] = {}
     for result, assessed in pairs:
