@@ -6,15 +6,16 @@ import re
 from typing import Any
 
 import pytest
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from rule_cases import spares, strikes
 from rules import asked, compat, driver, gpu, image, judged, loading, noted, sample
 
-from ltocompat.facts import drivers, table
+import ltocompat
+from ltocompat.facts import table
 from ltocompat.facts.drivers import windows_driver
-from ltocompat.model.arch import Release
 from ltocompat.model.artifact_summary import ArtifactSummary, ModuleGroup
 from ltocompat.model.image import Compression, CudaLibrary, HostBinary, ImageKind
 from ltocompat.model.location import Location
@@ -22,7 +23,6 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.target import Quantifier, Target, VersionSet
 from ltocompat.model.verdict import Verdict
 from ltocompat.rules.catalogue import requirements_of
-from ltocompat.rules.engine.collect_requirements import required
 from ltocompat.rules.engine.engine import Engine
 from ltocompat.rules.engine.judge_artifact import ArtifactJudge
 from ltocompat.rules.rule import CompatUse
@@ -80,6 +80,14 @@ def test_sass_11_a_driver_links_no_sass_that_is_newer_than_itself() -> None:
     unknown = replace(stored("13.0"), made_by=())
     for open_ in (unknown, stored("11.0")):
         assert judged("SASS-11", loading(open_, on="sm_90"), driver("580.159.04")) is UNKNOWN
+
+
+def test_sass_11_judges_a_program_by_the_gpu_of_its_device_link() -> None:
+    """Its objects have SASS for sm_80 and sm_90, and the device link was for sm_80 alone."""
+    path = samples.FOLDER / "objects" / "nvcc-13.5-rdc-sm_90-linked-for-sm_80"
+    for name, failing in (("a100", []), ("h100", ["SASS-11"])):
+        (result,) = ltocompat.check(path, f"driver=580.159.04,gpu={name}", route="load")
+        assert [f.rule for f in result.findings if f.verdict is FAIL] == failing
 
 
 @spares("SASS-11")
@@ -153,21 +161,6 @@ def test_drv_03_an_old_driver_may_not_know_a_newer_gpu(arch: str, least: str, ol
     subject = loading(image(ImageKind.PTX, "sm_50", isa="4.2"), on=arch)
     assert judged("DRV-03", subject, driver(least)) is OK
     assert judged("DRV-03", subject, driver(older)) is UNKNOWN
-
-
-@pytest.mark.parametrize("cuda", drivers.earlier_drivers())
-def test_an_image_of_a_release_before_cuda_11_starts_code_of_that_release(cuda: str) -> None:
-    """``cuda>=9.0`` also starts on drivers of CUDA 9.0, which run no code of CUDA 10.2."""
-    code = ModuleSignature((image(ImageKind.SASS, "sm_50", cuda),), registered=True)
-    summary = ArtifactSummary("x.so", [ModuleGroup(code, {}, 1, Location("x.so"))])
-    judge = ArtifactJudge(summary, Engine())
-    for admitted in drivers.earlier_drivers():
-        (target,) = parse([f"gpu=sm_50,container=cuda>={admitted},driver<590"])
-        (result,) = judge.results(target)
-        assert (result.verdict is OK) is (Release.parse(admitted) >= Release.parse(cuda))
-    (line,) = (line for line in required(summary).lines if line.where == "container")
-    oldest = cuda == next(iter(drivers.earlier_drivers()))  # an older driver may be enough
-    assert line.text.partition("=")[2].startswith(f"cuda>={'11.0' if oldest else cuda},")
 
 
 @spares("DRV-01")

@@ -89,6 +89,20 @@ def program(shop: Workshop, release: str, code: str, style: str, flags: str = ""
     return shop.host(command, "program", objects)
 
 
+def linked_for_another_gpu(shop: Workshop) -> Product:
+    """An executable for sm_80 whose objects have SASS for sm_90, too, which no device link used."""
+    options = "-rdc=true -c -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90"
+    images = [sass(arch, "13.5", "zstd", relocatable=True) for arch in ("sm_80", "sm_90")]
+    objects = {
+        f"{name}.o": shop.toolkit("13.5", f"nvcc {options} {name}.cu -o out.o", "out.o", images)
+        for name in ("axpy", "scale")
+    }
+    flags = "-gencode arch=compute_80,code=sm_80"
+    objects["dlink.o"] = device_link(shop, "13.5", objects, flags)
+    command = f"g++ {SMALL} main.cpp registrar.cpp {' '.join(objects)} -o program"
+    return shop.host(command, "program", objects)
+
+
 def lto_program(shop: Workshop) -> Product:
     """An executable whose cubin was made at link time from LTO-IR that it still carries."""
     objects = {f"{name}.o": lto(shop, f"{name}.cu", "lto_80") for name in ("axpy", "scale")}
@@ -240,6 +254,7 @@ def samples() -> Iterator[Sample]:
                 yield Sample(f"{name}-{style}-{code}", make)
     make = partial(program, release="13.5", code="sass", style="rdc", flags="-no-pie")
     yield Sample("objects/nvcc-13.5-rdc-sass-no-pie", make)
+    yield Sample("objects/nvcc-13.5-rdc-sm_90-linked-for-sm_80", linked_for_another_gpu)
     yield from _lto_and_libraries()
     yield from _carriers()
 
