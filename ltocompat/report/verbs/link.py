@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("linker", width=24),
-    Column("target", width=8),
+    Column("target", width=7),
     Column("result", width=10),
     Column("images", right=True, width=6, optional=True),
     Column("time", right=True, width=8),
     Column("2nd time", right=True, width=9, optional=True),
-    Column("size", right=True, width=8),
+    Column("size", right=True, width=9),
     Column("kernels", right=True, width=7),
     Column("registers", right=True, width=9, optional=True),
 )
