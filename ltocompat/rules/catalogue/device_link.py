@@ -253,13 +253,13 @@ def defined_twice_in_a_link(link: Link) -> Iterator[Requirement]:
     newer = (
         f"newer nvJitLinks sometimes fail if SASS for sm_90 calls {needed[0]}"
         if needed
-        else "newer nvJitLinks use the first definition, and only their log says so"
+        else "newer nvJitLinks use the first definition, and only print an error"
     )
     yield Requirement(
         FixedVerdict(Verdict.FAIL) if link.offline else tolerated,
         f"a second definition of {image_helpers.listed(names)}",
         f"nvlink and nvJitLink before 12.6 refuse the link; {newer}",
-        short="the linker uses the first definition, and only its log says so",
+        short="the linker uses the first definition, and only prints an error",
     )
 
 
