@@ -248,6 +248,8 @@ def test_two_definitions_and_none_at_all_are_told_of_one_link(tmp_path: Path) ->
         "b": ptx("scale", DEFINED, "second"),
         "c": ptx("scale", DECLARED, "third"),
     }
+    # No kernel needs what it misses: linkers leave it out.
+    files["d"] = files["c"].replace(".entry third()", ".func third()")
     for name, text in files.items():
         (tmp_path / f"{name}.ptx").write_text(text, "ascii")
 
@@ -260,7 +262,7 @@ def test_two_definitions_and_none_at_all_are_told_of_one_link(tmp_path: Path) ->
     assert verdicts("ab", "12.5") == {"BLD-09": "fail"}
     assert verdicts("ab", "12.6") == {"BLD-09": "undocumented"}
     assert verdicts("c", "13.0") == {"BLD-10": "fail"}
-    assert verdicts("ac", "13.0") == {}
+    assert verdicts("ac", "13.0") == verdicts("d", "13.0") == {}
     assert verdicts("aa", "12.5") == {"BLD-09": "fail"}
 
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 import recorded
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from samples import FOLDER
 
 from ltocompat.commands.check import check
+from ltocompat.files.images.cubin import Cubin
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import Image, ImageKind, Producer, Role
 from ltocompat.model.location import Location
@@ -24,11 +26,13 @@ from ltocompat.model.trial_answer import TOO_NEW
 from ltocompat.scan.walk import ScanSettings
 from ltocompat.targets.linkers import Cache, Linker, Tool
 from ltocompat.targets.linkers.cache import InstalledFile, InstallOrigin
+from ltocompat.trial.cached_linker import outcome_of
 from ltocompat.trial.diagnosis import sharpened
 from ltocompat.trial.link_inputs import SingleLink, gather_all
 from ltocompat.trial.link_pool import Pool
 from ltocompat.trial.logs import Reason, explain
-from ltocompat.trial.try_single_link import link_all
+from ltocompat.trial.outputs import contents
+from ltocompat.trial.try_single_link import ALONE_REFUSED, link_all
 from ltocompat.trial.values import (
     DEFAULT_TRIAL_LIMITS,
     LANDLOCK,
@@ -169,6 +173,53 @@ def test_an_object_without_code_for_the_target_is_no_input_beside_ltoir(
             for number in (86, 90)
         ]
     assert ["['fatbin']" in given[0], "['fatbin', 'fatbin']" in given[1]] == [True, True]
+
+
+class Told:
+    """A pool whose nvlink gives the answers that it was told, one to each link."""
+
+    tool, lacks_device_runtime = Tool.NVLINK, False
+
+    def __init__(self, *answers: Answer) -> None:
+        self._answers = list(answers)
+
+    def run(self, _: object, __: object = None) -> list[Answer]:
+        return [self._answers.pop(0)]
+
+
+@pytest.mark.parametrize(
+    ("alone", "outcome", "reason"),
+    [
+        (LinkOutcome.UNRESOLVED, "lost", "the link succeeds, but without the kernels of "),
+        # A table of functions is refused alone, whether or not a kernel uses it.
+        (LinkOutcome.REFUSED, "accepted", ALONE_REFUSED),
+        (LinkOutcome.ACCEPTED, "linked", ""),
+    ],
+)
+def test_a_link_with_nvlink_proves_nothing_of_ltoir_that_can_not_be_linked_alone(
+    alone: LinkOutcome, outcome: str, reason: str
+) -> None:
+    """nvlink 13.0 to 13.4 returns 0 where it loses LTO-IR beside SASS, and prints nothing."""
+    names = ("ltoir/nvrtc-12.4-lto_80.ltoir", "cubin/nvrtc-12.4-sm_80-rdc.cubin")
+    inputs = gather_all([str(FOLDER / name) for name in names], ScanSettings())
+    fine = Answer(outcome=LinkOutcome.LINKED, step=Step.COMPLETE, release=Release(13, 0))
+    told = Told(replace(fine, kernels_in_output=1), replace(fine, outcome=alone))
+    answer = link_all(cast("Pool", told), SingleLink(inputs, SmArch(80), Release(13, 0)))
+    nvlink = Linker(Release(13, 0), "13.0.88", "nvlink", "", "", machine="x86-64", tool=Tool.NVLINK)
+    tried = outcome_of(nvlink, answer, whole=True)
+    assert (tried.outcome, tried.proves) == (outcome, outcome == "linked")
+    assert tried.reason.startswith(reason)
+
+
+def test_kernels_of_the_device_runtime_are_none_of_the_inputs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A link with -lto of objects brings 32 of libcudadevrt (nvlink 13.0.88)."""
+    data = (FOLDER / "cubin/nvrtc-12.4-sm_80.cubin").read_bytes()
+    of_runtime = "__nv_static_52__f4510a67_22_cuda_device_runtime_cu_3ecce0c0__Z6memset"
+    monkeypatch.setattr(Cubin, "kernels", lambda _: (of_runtime, "mine"))
+    assert contents("Cubin", data, ["mine", "other"])["kernels"] == 1
+    assert contents("Cubin", data, ["mine", "other"])["lost"] == ["other"]
 
 
 def test_nvlink_writes_its_output_and_no_other_file(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ltocompat.model.artifact_summary import ArtifactSummary
 from ltocompat.model.failure import Note
-from ltocompat.model.verdict import Finding, Result
+from ltocompat.model.verdict import Finding, Result, Verdict
 from ltocompat.model.words import count, truncate_list
 from ltocompat.rules.prose import prose_of
 
@@ -50,7 +50,8 @@ def advising_trials(result: Result, how: str = f"add {TRIAL_OPTION}") -> Result:
         result: a result for which no trial was made.
         how: the words that tell how to make a trial.
     """
-    return replace(result, findings=tuple(_advising(finding, how) for finding in result.findings))
+    found = (_advising(finding, how, result.verdict) for finding in result.findings)
+    return replace(result, findings=tuple(found))
 
 
 def advising_users(result: Result) -> Result:
@@ -68,9 +69,9 @@ def _for_users(finding: Finding) -> Finding:
     return replace(finding, remedy=remedy) if choice else finding
 
 
-def _advising(finding: Finding, how: str) -> Finding:
-    if not finding.decided_by_trial:
-        return finding
+def _advising(finding: Finding, how: str, verdict: Verdict) -> Finding:
+    if not finding.decided_by_trial or verdict is Verdict.FAIL:
+        return finding  # no linker betters a failure
     ask = f"{ASK_LINKER}{how}"
     remedy = f"{finding.remedy}{ask}" if finding.remedy else ask.removeprefix(", or ")
     return replace(finding, remedy=remedy)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ltocompat.commands.advice import ASK_LINKER
 from ltocompat.commands.evaluator import Evaluator
 from ltocompat.commands.options import as_tuple
 from ltocompat.model.limits import DEFAULT_LIMITS, Limits
@@ -68,7 +69,8 @@ def linkable(
     return LinkVerdict(
         result.verdict,
         tuple(finding.message for finding in deciding),
-        next((finding.remedy for finding in deciding if finding.remedy), ""),
+        # Whoever calls this has the linker at hand, but no command line for an option.
+        next((f.remedy.partition(ASK_LINKER)[0] for f in deciding if f.remedy), ""),
         tuple(sorted({at for finding in deciding for at in _at_fault(finding, names)})),
         result,
     )

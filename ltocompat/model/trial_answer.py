@@ -23,7 +23,8 @@ class TrialOutcome(Struct, frozen=True):
             succeeded, but without a kernel of the inputs), ``crashed`` or ``timed out``.
         cause: short name of the reason for a refusal, from the log; None if unknown. Of a link that
             succeeded: of the error in its log.
-        reason: the reason for a failure, or that error, in one sentence.
+        reason: the reason for a failure, or that error, in one sentence. Of a whole link that was
+            only accepted: why that proves nothing.
         loading: for a driver, how it loads kernels: ``lazily`` or ``eagerly``; None for a linker.
         cpu_seconds: for a time-out, the CPU seconds that were used, if it was the full share of one
             request.

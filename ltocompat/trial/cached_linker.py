@@ -42,6 +42,9 @@ from ltocompat.trial.values import (
 # nvlink succeeded with an output without its inputs, which shows nothing about them.
 LEFT_OUT = "left out"
 
+# The outcome of a whole link whose output is empty.
+NO_KERNEL = "its output has no kernel, so it looked for no undefined function"
+
 _PLACE = "\0"  # stands for the name of an input, which answers may repeat
 
 # A probe's target: above the fragment's architecture, and known to all versions.
@@ -225,14 +228,14 @@ def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialO
     # nvlink may have left out all that has kernels: without any, a whole link proves nothing.
     proves_nothing = outcome is LinkOutcome.COMPILED and offline and whole
     reason = explain(answer.log, linker.tool.label)
+    printed = reason if whole and reason is not None and reason.only_printed else None
+    cause, text = (printed.cause, printed.sentence) if printed else (None, "")
     if outcome in (LinkOutcome.COMPILED, LinkOutcome.LINKED) and not proves_nothing:
-        printed = reason if whole and reason is not None and reason.only_printed else None
-        cause, text = (printed.cause, printed.sentence) if printed else (None, "")
         return TrialOutcome(who, "linked", cause, text)
     # A fragment alone misses its neighbours.
     open_fragment = outcome is LinkOutcome.UNRESOLVED and not whole
     if outcome is LinkOutcome.ACCEPTED or proves_nothing or open_fragment:
-        return TrialOutcome(who, "accepted")
+        return TrialOutcome(who, "accepted", cause, text or (answer.note or NO_KERNEL) * whole)
     if outcome in (LinkOutcome.CRASHED, LinkOutcome.TIMED_OUT):
         why = answer.why_ended
         return TrialOutcome(who, str(outcome), None, why, cpu_seconds=answer.cpu_seconds)

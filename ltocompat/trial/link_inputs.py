@@ -145,7 +145,7 @@ class SingleLink(Struct, frozen=True):
     @property
     def kinds(self) -> set[ImageKind]:
         """The kinds of images that the linker uses from all inputs."""
-        return {image.kind for each in self.inputs for image in self._read(each)}
+        return {kind for each in self.inputs for kind in self._kinds(each)}
 
     @property
     def regions(self) -> list[TrialInput]:
@@ -153,13 +153,13 @@ class SingleLink(Struct, frozen=True):
         parts = (each.regions(self.arch, self.linker, lto=self.lto) for each in self.inputs)
         return [*chain.from_iterable(parts)]
 
+    def _kinds(self, each: LinkInput) -> set[ImageKind]:
+        return {image.kind for image in each.read(self.arch, self.linker, lto=self.lto)}
+
     @property
     def _modules(self) -> Iterator[tuple[LinkedModule, tuple[Image, ...]]]:
         for each in chain.from_iterable(input_.modules for input_ in self.inputs):
             yield each, each.picked(self.arch, self.linker, lto=self.lto)
-
-    def _read(self, each: LinkInput) -> tuple[Image, ...]:
-        return each.read(self.arch, self.linker, lto=self.lto)
 
     def kernels(self) -> tuple[str, ...]:
         """Return the kernels of the inputs, as far as their names are readable.
@@ -186,7 +186,7 @@ class SingleLink(Struct, frozen=True):
 
         nvlink 13.0 to 13.4 loses code compiled from it; 13.5 does not (measured).
         """
-        taken = [(i.trial, {image.kind for image in self._read(i)}) for i in self.inputs]
+        taken = [(each.trial, self._kinds(each)) for each in self.inputs]
         ltoir = tuple(trial for trial, kinds in taken if ImageKind.LTOIR in kinds)
         beside = any(not kinds.isdisjoint(_PLAIN) for _, kinds in taken)
         in_objects = any(each.kind in (InputKind.OBJECT, InputKind.LIBRARY) for each in ltoir)

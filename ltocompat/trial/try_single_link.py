@@ -22,6 +22,8 @@ from ltocompat.trial.trial_run import Watch
 from ltocompat.trial.values import Answer, LinkOutcome, Request
 
 _ONE_LINK = "one link"
+# Then its kernels can't be counted, which nvlink 13.0 to 13.4 may have lost.
+ALONE_REFUSED = "its output may lack kernels of the LTO-IR, which it refuses to link alone"
 
 
 def try_single_link(
@@ -118,6 +120,9 @@ def link_all(
     if not hidden:
         return answer
     (read,) = pool.run([Request(again, options, file=_ONE_LINK)])
+    if read.outcome is LinkOutcome.REFUSED:
+        # It may be lost, or have no kernel that could be.
+        return replace(answer, outcome=LinkOutcome.COMPILED, note=ALONE_REFUSED)
     # Only what a kernel calls is missed.
     most = read.kernels_in_output or int(read.outcome is LinkOutcome.UNRESOLVED)
     if shown + most <= (answer.kernels_in_output or 0) or not most:

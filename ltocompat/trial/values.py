@@ -157,7 +157,8 @@ class TrialAnswer(Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
         output: the output, if it was requested and is not over ``TrialLimits.output_bytes``.
         confirmed: True if the input caused the failure: a fresh process repeated it, or this was
             not necessary.
-        note: the different answer of a process that had served other requests.
+        note: the different answer of a process that had served other requests, or the reason why a
+            link proves nothing.
         sandbox: the mechanisms that confined the process.
         cpu_seconds: the CPU time of a process that used up a request's full share; else None.
     """

@@ -177,3 +177,25 @@ def test_a_link_whose_log_names_a_second_definition_is_no_more_than_undocumented
     rules = [finding.rule for result in found for finding in result.findings]
     assert ("BLD-09" in rules) is doubled
     assert not doubled or all(result.verdict >= Verdict.UNDOCUMENTED for result in found)
+
+
+@pytest.mark.parametrize("outcome", ["linked", "accepted", "refused", "lost", "crashed"])
+def test_the_answer_of_a_linker_to_all_inputs_stands_in_place_of_what_bytes_hide(
+    outcome: str,
+) -> None:
+    gpu = find_gpu("sm_80")
+    answer = TrialOutcome("nvJitLink 13.5.37", outcome, None, "that is why")
+    trials = {link_key(LINKERS[-1], gpu.arch): answer}
+    nvjitlink = VersionSet("13.5", (LINKERS[-1],), Quantifier.ALL, "given")
+    target = Target(name="a target", nvjitlink=nvjitlink, gpus=(gpu,))
+    summary = tried(file_of(LTOIR, single_link=True), trials)
+    found = [finding for each in results(summary, target) for finding in each.findings]
+    hidden = [finding for finding in found if finding.rule == "BLD-10"]
+    assert bool(hidden) is (outcome in ("accepted", "crashed"))
+    if outcome == "accepted":
+        (open_,) = hidden
+        assert open_.verdict is Verdict.UNKNOWN
+        assert "13.5.37 accepts the inputs, but that is why" in open_.message
+        assert not open_.decided_by_trial  # a second trial would say the same
+    if outcome in ("refused", "lost"):
+        assert max(finding.verdict for finding in found) is Verdict.FAIL

@@ -51,15 +51,16 @@ def findings_of_link(
     left_out = [each for each in judged if _is_left_out(each)]
     link = _link(summary, judged, linked, gpu, linker, offline=offline)
     rulings = case.rulings(found_about("Link", link), linker, offline=offline)
-    found = [*_settled(case.findings(rulings), tried)]
-    if tried is not None and tried.proves and not any(f.rule == DEFINED_TWICE for f in found):
+    by_bytes = case.findings(rulings)
+    found = [*_settled(by_bytes, tried)]
+    if tried is not None and tried.worked and not any(f.rule == DEFINED_TWICE for f in found):
         found += _only_printed(tried)
     examples = {ABSENT_FROM_DEVICE_LINK: left_out[0].group.example} if left_out else {}
     plain = [each for each in linked if each.module_verdict.picked[0].kind is not ImageKind.LTOIR]
     # The first module without LTO-IR, where others have some.
     example = (plain or linked)[0].group.example
     verdicts = (each.module_verdict.verdict for each in judged if each.route is Route.LINK)
-    by_rules = worst((*verdicts, *(finding.verdict for finding in found)))
+    by_rules = worst((*verdicts, *(finding.verdict for finding in by_bytes)))
     refusal = () if tried is None else _refusal(tried, by_rules)
     return (
         *(replace(each, example=examples.get(each.rule, example)) for each in found),
@@ -77,16 +78,27 @@ def _is_left_out(each: GroupVerdict) -> bool:
 
 
 def _settled(findings: Sequence[Finding], tried: TrialOutcome | None) -> Sequence[Finding]:
-    """Findings of rules that are left where a linker linked all of it.
+    """Findings of rules that are left where a linker answered to all of it.
 
     What bytes don't show, it has seen; what nobody promises works, and stays unpromised.
     """
-    if tried is None or not tried.proves:
+    if tried is None or tried.outcome in ("crashed", "timed out"):
         return findings
-    left = (
-        each for each in findings if not (each.verdict is Verdict.UNKNOWN and each.decided_by_trial)
-    )
-    return [_unpromised(each) for each in left]
+    if tried.outcome == "accepted":
+        return [_still_open(each, tried) if _hidden(each) else each for each in findings]
+    left = [each for each in findings if not _hidden(each)]
+    return [_unpromised(each) for each in left] if tried.proves else left
+
+
+def _hidden(finding: Finding) -> bool:
+    """Return whether bytes don't show it, and a trial link does."""
+    return finding.verdict is Verdict.UNKNOWN and finding.decided_by_trial
+
+
+def _still_open(finding: Finding, tried: TrialOutcome) -> Finding:
+    """The finding after a link without kernels, for which a linker looks for no function."""
+    message = f"{tried.subject} accepts the inputs, but {tried.reason}; {finding.message}"
+    return replace(finding, message=message, decided_by_trial=False)
 
 
 def _unpromised(finding: Finding) -> Finding:
