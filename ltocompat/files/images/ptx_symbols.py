@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from bisect import bisect
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -23,6 +24,8 @@ _BEFORE_NAME = 64 * KIB
 
 _IDENTIFIER = rb"[A-Za-z_$%][\w$]*"
 _NAME = re.compile(_IDENTIFIER)
+_IN_WORD = re.compile(rb"[\w$%]")
+_WHOLE_WORDS = re.compile(rb".{1,65536}[\w$%]*+", re.DOTALL)
 _FUNC = re.compile(rb"\.(func|entry)\b")
 _LINKAGES = (b".visible", b".weak", b".extern")
 _HEAD = re.compile(
@@ -115,37 +118,45 @@ def used(
     text: bytes, symbols: PtxSymbols, names: Collection[str], budget: Budget
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names that the text uses, and the ones that its kernels reach by calls."""
-    bodies = {function.name: function.body for function in symbols.functions if function.body}
-    wanted = {*names, *bodies, *symbols.aliases}
-    uses = {name: _named(text, *body, budget) & wanted for name, body in bodies.items()}
+    functions = symbols.functions
+    uses: dict[str, set[str]] = {each.name: set() for each in functions if each.body}
     uses.update((name, {other}) for name, other in symbols.aliases.items())
+    everywhere: set[str] = set()
+    heads = [function.head[0] for function in functions]
+    for at, name in _mentions(text, sorted({*names, *uses}), budget):
+        number = bisect(heads, at)
+        before = functions[number - 1] if number else None
+        if before is None or at >= (before.body or before.head)[1]:
+            everywhere.add(name)  # outside of functions, as in initial values
+        elif before.body and at >= before.body[0]:
+            uses[before.name].add(name)
     reached: set[str] = set()
-    waiting = [function.name for function in symbols.functions if function.is_kernel]
+    waiting = [function.name for function in functions if function.is_kernel]
     while waiting:
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
             waiting += uses.get(name, ())
-    everywhere = set().union(*uses.values()) | _outside(text, symbols.functions, budget)
+    everywhere.update(*uses.values())
     return (
         tuple(name for name in names if name in everywhere),
         tuple(name for name in names if name in reached),
     )
 
 
-def _outside(text: bytes, functions: tuple[PtxFunction, ...], budget: Budget) -> set[str]:
-    """The names that stand outside of functions, as those in initial values do."""
-    found: set[str] = set()
-    position = 0
-    for function in functions:
-        found |= _named(text, position, function.head[0], budget)
-        position = (function.body or function.head)[1]
-    return found | _named(text, position, len(text), budget)
+def _mentions(text: bytes, names: Sequence[str], budget: Budget) -> Iterator[tuple[int, str]]:
+    """Yield each place where one of these names stands as a word of its own.
 
+    They are searched all at once: a text of megabytes mentions registers, and few functions.
+    """
+    from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
-def _named(text: bytes, start: int, end: int, budget: Budget) -> set[str]:
-    found = budget.timed(_NAME.finditer(text, start, end))
-    return {name.decode() for name in {match[0] for match in found}}
+    search = BytesAhoCorasick([n.encode() for n in names], matchkind=MatchKind.LeftmostLongest)
+    for window in budget.timed(_WHOLE_WORDS.finditer(text), slow=True):
+        for number, start, end in search.find_matches_as_indexes(window[0]):
+            around = window[0][max(start - 1, 0) : start] + window[0][end : end + 1]
+            if not _IN_WORD.search(around):
+                yield window.start() + start, names[number]
 
 
 def _functions(text: bytes, budget: Budget) -> Iterator[PtxFunction]:
