@@ -31,7 +31,9 @@ from ltocompat.commands.selftest import (
     driver_error,
     linker_error,
 )
+from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.arch import Release, SmArch
+from ltocompat.model.errors import Missing
 from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.selftest import REPORT
 from ltocompat.trial.compile_pool import Compiled
@@ -112,6 +114,24 @@ def test_a_linker_that_is_not_at_hand_is_missing(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert run(["selftest", "--nvjitlink", "12.7.1"]) in (1, 4)
     assert "linkers install nvjitlink=12.7.1" in capsys.readouterr().out
+
+
+def test_install_linkers_without_a_version_installs_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(selftest, "picks", lambda *_: ())
+    asked: list[str] = []
+
+    def obtain(wanted: str, **_: object) -> None:
+        asked.append(wanted)
+        raise Missing("no network")
+
+    monkeypatch.setattr(selftest, "obtain", obtain)
+    for install in (False, True):
+        found = {step.name: step for step in selftest.run(SelfTestOptions(install_linkers=install))}
+        assert ("linkers install" in found["nvJitLink"].detail) is not install
+    assert asked == [str(nvjitlink_minors()[-1])]
 
 
 @needs_gcc

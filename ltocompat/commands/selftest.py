@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from ltocompat.commands.link import NONE_AT_HAND, seconds
 from ltocompat.commands.options import SelfTestOptions, public
+from ltocompat.facts import nvjitlink_minors
 from ltocompat.model.arch import ArchForm, Release, SmArch
 from ltocompat.model.errors import LtocompatError, Missing
 from ltocompat.model.generic import T
@@ -161,7 +162,8 @@ def selftest(options: SelfTestOptions) -> Iterator[SelfTestStep]:
         nvjitlink: a version or a path. Default: the nvJitLink that cuda-pathfinder finds for
             programs of this Python. If it finds none, the default is the newest nvJitLink that was
             installed for trials.
-        install_linkers: install that version for trials if it is missing.
+        install_linkers: install that version for trials if it is missing; without a version, the
+            newest nvJitLink if there is none. NVRTC is never installed.
 
     Raises:
         UsageError: ``nvjitlink`` is neither a version nor a library.
@@ -225,13 +227,13 @@ def _nvjitlink(linking: _Linking) -> str:
 @contextmanager
 def _linking(options: SelfTestOptions) -> Iterator[_Linking]:
     wanted, install = options.nvjitlink, options.install_linkers
-    linker = obtain(wanted, install_missing=install) if wanted else _of_programs()
+    linker = obtain(wanted, install_missing=install) if wanted else _of_programs(install=install)
     with Pool(linker.path, workers=1) as pool:
         yield linker, pool
 
 
-def _of_programs() -> Linker:
-    """The nvJitLink that programs of this Python get, else one for trials.
+def _of_programs(*, install: bool = False) -> Linker:
+    """The nvJitLink that programs of this Python get, else the newest for trials.
 
     Raises:
         Missing: there is none.
@@ -241,6 +243,8 @@ def _of_programs() -> Linker:
             return resolve(pick.real)
     if for_trials := Cache.of().installed():
         return for_trials[-1]
+    if install:
+        return obtain(str(nvjitlink_minors()[-1]), install_missing=True)
     raise Missing(NONE_AT_HAND)
 
 

@@ -24,7 +24,8 @@ class CompileServer(serving.Server):
             version = nvrtc.nvrtcVersion()
         except RuntimeError as error:
             raise Missing(
-                "NVRTC is not found here; install it, e.g. with pip install nvidia-cuda-nvrtc"
+                "NVRTC is not found here, and --install-linkers installs no compiler; get it with: "
+                "pip install nvidia-cuda-nvrtc"
             ) from error
         self._calls: Any = nvrtc
         library = next(iter(serving.mapped("/libnvrtc.so")), "libnvrtc.so")
