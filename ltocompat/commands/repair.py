@@ -31,6 +31,7 @@ from ltocompat.model.image import Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import refuse_address
 from ltocompat.model.mend import Mended, Repaired
+from ltocompat.model.verdict import Verdict, worst
 from ltocompat.packages.values import Kind, Shipped
 from ltocompat.rewrite.mends import key_of, new_problems, plan
 from ltocompat.rewrite.wheel import new_wheel
@@ -105,7 +106,9 @@ def _written(
     edits = edits_between(old.shipped, planned, Budget(options.limits))
     diff = tuple(edits.diff())
     yield from licence_notes(path) if diff else ()
-    output = None
+    if options.only and edits.runpaths and patchelf() is None:
+        yield Note(NO_PATCHELF)
+    output = after = None
     if folder is not None:
         output = os.path.join(folder, edits.name)
         with writing(output), ExitStack() as stack:
@@ -118,7 +121,9 @@ def _written(
                 file = stack.enter_context(new_wheel(path, output, contents))
                 new = _Read(output, options, {output: ByteView(FileSource(file.fileno()))})
                 _prove(old, new, planned, mended)
-    yield Repaired(path, output, tuple(mended), diff, edits.signatures if diff else ())
+                after = new.verdict
+    void = edits.signatures if diff else ()
+    yield Repaired(path, output, tuple(mended), diff, void, old.verdict, after)
 
 
 def _prove(old: _Read, new: _Read, planned: Shipped, mended: Sequence[Mended]) -> None:
@@ -168,6 +173,7 @@ class _Read:
             raise error(f"{path!r} can't be repaired as a wheel: {reason}")
         self.path, self.shipped, self.problems = path, shipped, problems(shipped)
         self.findings = on_any_target(summary, self.problems).findings
+        self.verdict = worst((Verdict.OK, *(finding.verdict for finding in self.findings)))
 
     def images(self) -> Counter[tuple[object, ...]]:
         """Return its images by file and by a digest of their stored bytes."""

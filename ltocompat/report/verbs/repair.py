@@ -23,6 +23,13 @@ def blocks(records: Iterable[Repaired | Failure], _: Options) -> Iterator[Block]
         yield from (Entry((Code(line),)) for line in wheel.diff)
         for name in wheel.void:
             yield Paragraph((Code(name), " is left out: it signs the old wheel"))
+        if wheel.after is not None:
+            text = (
+                f"read again, and is {wheel.after} (before: {wheel.before}), without a new finding"
+            )
+            yield Paragraph(
+                (f"checked: the new wheel was {text} or a changed image of device code",)
+            )
 
 
 def _counts(wheel: Repaired) -> dict[str, int]:
