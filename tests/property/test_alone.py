@@ -115,8 +115,7 @@ def checked(*paths: Path | str, called: str | None = None) -> dict[str, list[Res
     found: dict[str, list[Result]] = {}
     for result in ltocompat.check(paths, TARGETS):
         findings = tuple(replace(finding, example=None, places=()) for finding in result.findings)
-        # A place is written so that a shell takes it for one word.
-        name = called or str(Location(result.path))
+        name = called or Location(result.path).shown
         why = tuple(reason.replace(name, "file") for reason in result.why)
         plain = replace(result, path="file", findings=findings, why=why)
         found.setdefault(result.path, []).append(plain)
