@@ -192,9 +192,8 @@ class Loader:
     def _listed(self, text: str, rule: BindRule, by: Loaded | None) -> Iterator[_Place]:
         """A search path; an empty part is the current folder."""
         owner = by.name if by and rule is not BindRule.LIBRARY_PATH else None
-        for part in (
-            re.split("[:;]" if rule is BindRule.LIBRARY_PATH else ":", text) if text else ()
-        ):
+        separators = "[:;]" if rule is BindRule.LIBRARY_PATH else ":"
+        for part in re.split(separators, text) if text else ():
             expanded = self._layout.expand(part, by.origin) if by else part
             folder = os.path.join(self.machine.folder, expanded).rstrip("/") or "/"
             yield _Place(folder, rule, owner)
