@@ -151,7 +151,7 @@ def test_what_a_target_says_itself_beats_what_the_packages_bring(machine: ThisMa
 
 
 def test_a_library_links_with_the_nvjitlink_of_its_own_major_wherever_its_packages_go(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beside one of another major, which cuda-pathfinder finds for the programs that ask it."""
     site = tmp_path / "lib" / "python3.12" / "site-packages"
@@ -167,6 +167,10 @@ def test_a_library_links_with_the_nvjitlink_of_its_own_major_wherever_its_packag
         rows = [(r, each) for r in found for each in r.findings if each.verdict is Verdict.FAIL]
         return {(os.path.basename(result.path), finding.rule) for result, finding in rows}
 
+    assert failing("driver=580.65.06,gpu=h100") == set()
+    # The old copy that hides it here stays here.
+    nvjitlink(tmp_path / "old", "12.1")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "old"))
     assert failing("driver=580.65.06,gpu=h100") == set()
     # As equal nodes of two files, which are one target.
     fleet = tmp_path / "nodes.json"

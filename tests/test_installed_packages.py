@@ -207,6 +207,10 @@ def test_the_first_line_says_what_an_environment_runs_on(
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "does not run on the target; beta fails: it needs driver 580.65.06"
     assert second.startswith("target driver=550.54.14,gpu=a100")
+    some = ["--deploy-target", "driver=580.65.06,gpu=a100+h100", *targets[:2]]
+    assert run(["check", str(tmp_path), *some]) == 1
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == "runs on B; on A (h100), alpha, beta fail"
     nodes = tmp_path / "nodes.txt"
     nodes.write_text("NodeName=n1\n  Gres=gpu:a100:4\nNodeName=n2\n  Gres=gpu:4\n")
     assert run(["check", str(tmp_path), "--deploy-target", f"slurm={nodes},driver=R580"]) == 3
@@ -321,6 +325,22 @@ def test_a_prefix_of_conda_is_its_conda_meta(
     assert str(owner(file)) == "libbeta 1.2"
     results = list(check(CheckOptions((file,), targets=goals)))
     assert {each.verdict for each in results if isinstance(each, Result)} >= {Verdict.FAIL}
+
+
+@needs_gcc
+def test_a_fleet_is_told_that_packages_lack_something_on_every_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    build(tmp_path / "libcufft.so.11")
+    code = {"libx/x.so": library(tmp_path, needs=["libcufft.so.11"]), "libx/k.cubin": CUBIN_12_4}
+    installed(site, wheel(tmp_path, code))
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text("NodeName=n1\n  Gres=gpu:a100:4\n")
+    assert run(["check", str(tmp_path), "--deploy-target", f"slurm={nodes},driver=R580"]) == 3
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "1 node: ok; packaging, on every node: unknown"
 
 
 NEEDS: dict[tuple[str, ...], Findings] = {

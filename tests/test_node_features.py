@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from machines import shared
 from msgspec.structs import replace
 from samples import FOLDER
 
@@ -76,6 +78,19 @@ def test_nodes_that_it_admits_are_those_that_pass(
             target = f"driver={driver},gpu=sm_{gpu}"
             passes = all(r.verdict <= Verdict.JIT for r in check(path, target, route="load"))
             assert matches(rule, labels(driver, gpu)) is passes, target
+
+
+def test_files_without_device_code_keep_no_node_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As most extension modules of an environment are."""
+    shutil.copy(FOLDER / "objects" / "libsaxpy.so", tmp_path)
+    (tmp_path / "_util.so").write_bytes(shared("_util.so"))
+    assert run(["require", str(tmp_path), "--for", "nfd"]) == 0
+    (rule,) = yaml.safe_load(capsys.readouterr().out)["compatibilities"][0]["rules"]
+    assert rule["name"] == "libsaxpy.so"
+    assert run(["require", str(tmp_path / "_util.so"), "--for", "nfd"]) == 3
+    assert capsys.readouterr().out == "# nothing to paste for nfd\n"
 
 
 def test_no_node_has_a_gpu_for_code_that_serves_none() -> None:

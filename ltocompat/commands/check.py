@@ -195,11 +195,8 @@ def _with_names_and_advice(
         from ltocompat.commands.losses import losses
 
         # What its metadata promises on other machines is no loss on a target.
-        yield from losses(each for each in file.results if _is_on_target(each))
-
-
-def _is_on_target(result: Result | Failure) -> bool:
-    return isinstance(result, Result) and result.target != ANY_TARGET
+        told = (each for each in file.results if isinstance(each, Result))
+        yield from losses(each for each in told if each.target != ANY_TARGET)
 
 
 def _summaries(

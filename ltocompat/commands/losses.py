@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product, tee
 
-from ltocompat.model.generic import R
+from ltocompat.model.generic import R, grouped
 from ltocompat.model.target import Target
 from ltocompat.model.verdict import OTHER_VARIANT, Loss, Result, Verdict
 
 
 def with_losses(records: Iterable[R]) -> Iterator[R | Loss]:
     """Yield the records of an environment, then the packages that fail on each target."""
-    kept: list[Target | Result] = []
-    for record in records:
-        if isinstance(record, Target | Result):
-            kept.append(record)
-        yield record
+    shown, kept = tee(records)
+    yield from shown
     yield from losses(kept)
 
 
@@ -26,27 +24,21 @@ def losses(records: Iterable[object]) -> Iterator[Loss]:
     Args:
         records: the results; targets that come first keep their order.
     """
-    unsound: dict[tuple[Verdict, Target], list[Result]] = {}
-    for record in records:
-        if not isinstance(record, Target | Result):
-            continue
-        target = record if isinstance(record, Target) else record.target
-        for verdict in (Verdict.FAIL, Verdict.UNKNOWN):
-            unsound.setdefault((verdict, target), [])
-        if isinstance(record, Result) and _is_unsound(record):
-            unsound[record.counted, target].append(record)
-    for (verdict, target), lost in sorted(unsound.items(), key=lambda cell: -cell[0][0]):
+    told = [each for each in records if isinstance(each, Target | Result)]
+    targets = dict.fromkeys(each if isinstance(each, Target) else each.target for each in told)
+    results = (each for each in told if isinstance(each, Result))
+    judged = (result for result in results if result.forgiven != OTHER_VARIANT)
+    results_of = grouped(((result.counted, result.target), result) for result in judged)
+    for verdict, target in product((Verdict.FAIL, Verdict.UNKNOWN), targets):
+        lost = results_of.get((verdict, target), [])
         found = dict.fromkeys(name for result in lost for name in _names(result))
         # Packages that a reader installed by name stand before NVIDIA's, which these require.
         if names := sorted(found, key=lambda name: name.startswith("nvidia-")):
-            yield Loss(target, verdict, tuple(names), _asked(lost))
-    lossy = {target for (_, target), lost in unsound.items() if lost}
-    for target in dict.fromkeys(target for _, target in unsound if target not in lossy):
-        yield Loss(target, Verdict.OK, (), ())
-
-
-def _is_unsound(result: Result) -> bool:
-    return result.counted >= Verdict.UNKNOWN and result.forgiven != OTHER_VARIANT
+            losing = {result.gpu for result in lost}
+            gpus = tuple(g.name for g in target.gpus if g in losing and losing < {*target.gpus})
+            yield Loss(target, verdict, tuple(names), _asked(lost), gpus)
+    lossy = {target for verdict, target in results_of if verdict >= Verdict.UNKNOWN}
+    yield from (Loss(target, Verdict.OK, (), ()) for target in targets if target not in lossy)
 
 
 def _names(result: Result) -> Sequence[str]:

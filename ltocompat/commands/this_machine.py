@@ -174,8 +174,9 @@ class PackagesElsewhere(DeploymentTarget, frozen=True, kw_only=True):
         if self.own:
             with suppress(LtocompatError):  # what it gets can't be told, and isn't judged
                 library = self.machine.library(summary)
-                linker = library.nvjitlink if library else None
-                if linker is not None and self.machine.is_packaged(linker.path):
-                    target = _linked_by(linker, target)
+                # LD_LIBRARY_PATH of this shell may hide the copy that the packages have.
+                copies = (library.nvjitlink, library.declared) if library else ()
+                packaged = (each for each in copies if each and self.machine.is_packaged(each.path))
+                target = _linked_by(next(packaged, None), target)
         for result in ArtifactJudge(summary, self.engine).results(target, route):
             yield replace(result, target=self.target)

@@ -414,9 +414,11 @@ class Loss(Struct, frozen=True):
         packages: their names, or paths of files of no package.
         asked: the newest versions that they require (``driver 580.65.06``); empty if none fixes
             all.
+        gpus: the target's GPUs on which they fail; empty if they fail on all of them.
     """
 
     target: Target
     verdict: Verdict
     packages: tuple[str, ...]
     asked: tuple[str, ...]
+    gpus: tuple[str, ...] = ()

@@ -222,7 +222,8 @@ def _losses(answer: _Answer) -> Block:
         called = called | {name: every}
     known = [target for target in answer.targets if target.driver or target.gpus or target.untold]
     losses = [loss for loss in answer.losses if loss.packages and not loss.target.untold]
-    alike = grouped(((x.packages, x.verdict, x.asked), called[x.target.name]) for x in losses)
+    on = ((x, f"{called[x.target.name]} ({', '.join(x.gpus)})".removesuffix(" ()")) for x in losses)
+    alike = grouped(((loss.packages, loss.verdict, loss.asked), name) for loss, name in on)
     lossy = {loss.target for loss in answer.losses if loss.packages}
     failing = {loss.target for loss in answer.losses if loss.verdict is Verdict.FAIL}
     sound = [called[target.name] for target in answer.targets if target not in lossy]
@@ -459,7 +460,9 @@ class _Fleet(Struct):
         for verdicts, name in sorted(alike, key=lambda fate: fate[0][::-1], reverse=True):
             what = ", ".join(filter(None, (count(alike[verdicts, name], "node"), name)))
             parts.append(f"{what}: {' -> '.join(map(str, verdicts))}")
+        packaging = self._worst.get(ANY_TARGET.name, Verdict.OK)
         if parts:
+            parts += [f"packaging, on every node: {packaging}"] * (packaging > Verdict.JIT)
             yield Paragraph(("; ".join(parts),))
 
 

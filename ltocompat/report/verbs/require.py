@@ -95,10 +95,11 @@ _VARIANT = "variant"
 def _pasted(records: Records, where: str) -> Iterator[Block]:
     """The lines alone, as they go into a file; notes are comments there."""
     artifacts = [record for record in answers(records) if isinstance(record, Required)]
-    if where == "nfd":
+    coded = [required for required in artifacts if not has_nothing(required)]
+    if where == "nfd" and coded:
         from ltocompat.rules.engine.node_features import specification
 
-        yield from (Entry((Code(line),)) for line in specification(artifacts))
+        yield from (Entry((Code(line),)) for line in specification(coded))
         return
     where = "container" if where == "dockerfile" else where
     lines = [line for line in joint(artifacts).lines if line.where == where] if artifacts else []

@@ -28,6 +28,7 @@ _BRAND = re.compile(r"brand=([a-z]+)", re.IGNORECASE)
 _CONSUMER = frozenset(("geforce", "geforcertx", "titan", "titanrtx"))
 _MACHINES = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 _NAMES = {machine: name for name, machine in _MACHINES.items()}
+_Drivers = VersionSet[DriverVersion]
 _ANY, _NO_BRAND = "unknown", "none"
 """A GPU whose brand NVML doesn't name, which images name that mean all others; no brand."""
 
@@ -53,15 +54,16 @@ def starting(result: Result, summary: ArtifactSummary) -> Result:
 def _condition(name: str, text: str, result: Result, summary: ArtifactSummary) -> Finding | None:
     """``fail`` where the container toolkit refuses to start the image."""
     driver = result.target.driver
-    met = None if driver is None else _met(result, driver, text)
-    if driver is None or met:
+    if driver is None or (met := _met(result, driver, text)):
         return None
     known = f"driver {driver.text}" if driver.text != ANY_DRIVER else "an unknown driver"
     asks = f"on {known}: {name} requires {text.split(' ', 1)[0]}"
     message = f"the container doesn't start {asks}"
     if met is None:
-        brand = ", or GPUs of certain brands" if _BRAND.search(text) else ""
-        message = f"it is unknown whether the container starts {asks}{brand}"
+        named = sorted({*_BRAND.findall(text)} - {_ANY})
+        brands = " or ".join(each for each in named if _met(result, driver, text, each))
+        brand = f", or a GPU of brand {brands} (see Product Brand in nvidia-smi -q)"
+        message = f"it is unknown whether the container starts {asks}{brand if brands else ''}"
     least = None
     with suppress(ValueError):  # it can't be read
         least = least_admitted([condition for _, condition in summary.starts_on])
@@ -69,24 +71,28 @@ def _condition(name: str, text: str, result: Result, summary: ArtifactSummary) -
     other = "name the exact driver and GPU" if met is None and least else "use another image"
     update = f"update the driver to {least} or newer" if older else other
     runs = result.verdict <= Verdict.JIT and not result.not_judged
-    hidden = "; the code would run there: docker run -e NVIDIA_DISABLE_REQUIRE=1"
+    hidden = ", or use docker run -e NVIDIA_DISABLE_REQUIRE=1, since the code would run there"
     return _finding(
         CONTAINER_REFUSED,
         Verdict.UNKNOWN if met is None else Verdict.FAIL,
         message,
-        evidence=f"environment variable {name}={text[:200]}",
+        evidence=f"environment variable {name}={text[:200]}{'...' * (len(text) > 200)}",
         remedy=f"{update}{hidden if runs else ''}",
     )
 
 
-def _met(result: Result, driver: VersionSet[DriverVersion], text: str) -> bool | None:
-    """Return whether a condition holds with each driver that has to work; None: not known."""
+def _met(result: Result, driver: _Drivers, text: str, brand: str = "") -> bool | None:
+    """Return whether a condition holds with each driver that has to work; None: not known.
+
+    With a brand, the GPU is of that brand.
+    """
     gpu = result.gpu
     archs = () if gpu is None else (capability(gpu.arch.number),)
     named = {brand.lower() for brand in _BRAND.findall(text)}
     brands = (named if _ANY in named else {*named, _NO_BRAND}) - _CONSUMER
     if gpu is None or may_be_consumer(gpu):
         brands = (brands if gpu is None or gpu.data_center is None else set()) | _CONSUMER
+    brands = {brand} if brand else brands
     try:
         rows = [
             {satisfied(text, host) for brand in brands for host in _hosts(version, archs, brand)}
