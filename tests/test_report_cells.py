@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ltocompat.model.target import ANY_TARGET, Target
 from ltocompat.model.verdict import Coverage, Result, Verdict
+from ltocompat.report import Options
 from ltocompat.report.cell_rows import EvaluatedArtifact, columns_of, rows_as_they_come
 
 PROD = Target(name="prod")
@@ -17,7 +18,7 @@ def artifact(path: str, verdicts: dict[Target, Verdict]) -> EvaluatedArtifact:
 
 
 def shown(*artifacts: EvaluatedArtifact) -> list[list[str]]:
-    columns = columns_of(artifacts, {name: name for name in ("prod", ANY_TARGET.name)}, None)
+    columns = columns_of(artifacts, {name: name for name in ("prod", ANY_TARGET.name)}, Options())
     rows = rows_as_they_come(artifacts, columns, "", [])
     return [[column.head for column in columns], *([*map(str, row.cells)] for row in rows)]
 

@@ -241,7 +241,12 @@ def resolve_targets(
     from ltocompat.targets import parse
     from ltocompat.targets.reading import united
 
-    machine = functools.cache(functools.partial(_this_machine, python))
+    @functools.cache
+    def machine() -> ThisMachine:
+        from ltocompat.commands.this_machine import ThisMachine
+
+        return ThisMachine.now(python)
+
     found: list[DeploymentTarget] = []
     fleets: dict[str, int] = {}
     engine = Engine()
@@ -285,12 +290,6 @@ def _need_a_driver(here: Target, *, trial_load: bool = False) -> None:
         "this machine has no NVIDIA driver to check against; name the target, as in "
         f"--deploy-target {example} (the default target is this machine)"
     )
-
-
-def _this_machine(python: str | None) -> ThisMachine:
-    from ltocompat.commands.this_machine import ThisMachine
-
-    return ThisMachine.now(python)
 
 
 def _trials(

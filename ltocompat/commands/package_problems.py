@@ -121,11 +121,7 @@ class Packages:
         )
 
     def results(
-        self,
-        summary: ArtifactSummary,
-        *,
-        shipped: bool = True,
-        brought: frozenset[str] = frozenset(),
+        self, summary: ArtifactSummary, *, shipped: bool, brought: frozenset[str]
     ) -> Iterator[Result]:
         """Yield the problems of the package, if the artifact is one.
 

@@ -67,16 +67,13 @@ def read_wheel(view: ByteView, path: str, budget: Budget) -> Package | None:
         problems.append(f"the wheel has {len(folders)} files *.dist-info/METADATA instead of one")
     stem = folders[0] if folders else ""
     named = _FILE_NAME.fullmatch(os.path.basename(path))
-    label = (named[2] or "") if named else ""
     files = tuple(installed_path(name) for name in names if not name.endswith("/"))
 
     def content(name: str) -> bytes:
         found = member_of(view, path, f"{stem}.dist-info/{name}", budget)
         return b"" if found is None else found.peek(0, MOST_BYTES)
 
-    # Installers go by the file name; one that was renamed still has its tags inside.
-    tags = (named[1],) if named else ()
-    package = _package(content, stem, budget, problems, tags=tags, label=label)
+    package = _package(content, stem, budget, problems, named)
     return replace(package, kind=Kind.WHEEL, path=path, files=files)
 
 
@@ -85,9 +82,7 @@ def _package(
     stem: str,
     budget: Budget,
     problems: list[str],
-    *,
-    tags: tuple[str, ...] = (),
-    label: str = "",
+    named: re.Match[str] | None = None,
 ) -> Package:
     """The package of which metadata says more than the ``stem`` of their folder's name.
 
@@ -96,12 +91,12 @@ def _package(
         stem: name and version.
         budget: of it.
         problems: what is wrong with it besides.
-        tags: those that count before the ones inside.
-        label: of its variant.
+        named: the tags in its file's name, and the label of its variant.
     """
     found = read_metadata(content("METADATA"), budget)
     inside = read_tags(content("WHEEL"))
-    tags = tags or inside or ()
+    # Installers go by the file name; one that was renamed still has its tags inside.
+    tags, label = ((named[1],), named[2] or "") if named else (inside or (), "")
     python, platforms = python_and_platforms(tags)
     declared = of_variant(content(_VARIANT), label, problems)
     return replace(

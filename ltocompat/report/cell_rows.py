@@ -10,6 +10,7 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.target import ANY_TARGET
 from ltocompat.model.verdict import OTHER_VARIANT, Result, Verdict, worst
 from ltocompat.model.words import count
+from ltocompat.report import Options
 from ltocompat.report.cells import Cell, cell_of, where_files_go
 from ltocompat.report.document import Code, Row, Styled, style_of
 from ltocompat.report.text import common_folder, truncate
@@ -94,34 +95,30 @@ class CellColumn(Struct, frozen=True):
 
 
 def columns_of(
-    artifacts: Sequence[EvaluatedArtifact],
-    names: Mapping[str, str],
-    width: int | None,
-    *,
-    whole: bool = False,
+    artifacts: Sequence[EvaluatedArtifact], names: Mapping[str, str], options: Options
 ) -> tuple[CellColumn, ...]:
     """Return a column per target and GPU, or per target, or else for all targets or none.
 
     Args:
         artifacts: the artifacts with the verdicts.
         names: the names of the targets.
-        width: columns of the terminal; None for a pipe.
-        whole: True if these are all artifacts, which need one table; the columns are then as narrow
-            as their verdicts, and one column for all targets stands where even these are too wide.
+        options: the reader's options. Packages need one table, of which these are all artifacts:
+            its columns are as narrow as their verdicts, and one column for all targets stands where
+            even these are too wide.
     """
     cells = [cell for artifact in artifacts for cell in _telling(artifact.cells)]
     by_gpu: list[tuple[str, str | None]] = [(cell.target, cell.gpu) for cell in cells]
     by_target = [(target, None) for target, _ in by_gpu]
     verdicts = (cell.verdict for file in artifacts for cell in file.cells.values())
-    word = max(len(str(verdict)) for verdict in verdicts) if whole else _WORD
+    word = max(len(str(verdict)) for verdict in verdicts) if options.packages else _WORD
     for pairs, size in ((by_gpu, word), (by_target, _WORDS)):
         columns = tuple(
             CellColumn(name, gpu, head := _head(name, gpu, names), max(len(head), size))
             for name, gpu in dict.fromkeys(pairs)
         )
-        if sum(column.width + GAP for column in columns) <= (width or PIPED) - _PATH:
+        if sum(column.width + GAP for column in columns) <= (options.width or PIPED) - _PATH:
             return columns
-    return (CellColumn(None, None, "verdict", word),) if whole else ()
+    return (CellColumn(None, None, "verdict", word),) if options.packages else ()
 
 
 def _telling(cells: Mapping[Cell, Result]) -> dict[Cell, Result]:

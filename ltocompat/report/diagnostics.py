@@ -171,7 +171,7 @@ def _where(
     finding = group.finding
     paths = list(group.modules)
     if finding.example or paths[0]:
-        yield (Code(_short_place(_place(group), root)),)
+        yield (Code(_place(group).shown.removeprefix(root)),)
     if finding.example is None and finding.evidence not in ("", paths[0]):
         yield (Code(truncate(finding.evidence)),)
     # The file name of a wheel names its package already.
@@ -196,11 +196,6 @@ def long_root(groups: Sequence[GroupedFinding]) -> str:
     longest = max((len(_place(group).shown) for group in groups), default=0)
     paths = (path for group in groups for path in group.modules)
     return common_folder(paths) if longest > _PLACE else ""
-
-
-def _short_place(place: Location, root: str) -> str:
-    """The place without the common folder of all artifacts."""
-    return place.shown.removeprefix(root)
 
 
 def _place(group: GroupedFinding) -> Location:

@@ -35,7 +35,7 @@ from ltocompat.model.errors import LtocompatError, Malformed
 from ltocompat.model.image import PRELINKED_SECTIONS, Compression, Module, Skipped
 from ltocompat.model.limits import MIB, Budget
 from ltocompat.model.location import Location
-from ltocompat.model.signature import ModuleSignature, module_signature
+from ltocompat.model.signature import module_signature
 from ltocompat.model.slimmed import CodeTally, RemovalReason
 from ltocompat.rewrite.kept_images import Kept, is_loaded, reasons, served
 from ltocompat.scan.walk import Batch
@@ -201,7 +201,7 @@ class LibraryRewriter:
         if why_not:
             self._leave(why_not, size, module.place)
         elif entries and stored.region is not None:
-            self._rewrite(stored, module_signature(module), entries, stored.region)
+            self._rewrite(stored, module, entries, stored.region)
 
     def _leave(self, why: str, size: int, place: Location) -> None:
         place = replace(place, members=(*self._members, *place.members))
@@ -229,12 +229,9 @@ class LibraryRewriter:
         return "no fatbin wrapper points to it, so its reader is unknown" if unread else None
 
     def _rewrite(
-        self,
-        stored: StoredModule,
-        signature: ModuleSignature,
-        entries: Sequence[FatbinEntry],
-        view: ByteView,
+        self, stored: StoredModule, module: Module, entries: Sequence[FatbinEntry], view: ByteView
     ) -> None:
+        signature = module_signature(module)
         numbers = [image.entry.place.entry[0] for image in stored.images]
         gone = _gone(list(zip(numbers, self._why(signature), strict=True)), entries)
         images = dict(zip(numbers, stored.images, strict=True))

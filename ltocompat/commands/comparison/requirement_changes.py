@@ -92,13 +92,11 @@ class _Floor(Struct, Generic[VersionT], frozen=True):
     """The minimum driver, or nvJitLink, for one sort of code, or for one GPU.
 
     Attributes:
-        used: there is such code.
         version: None if no floor is known.
         beyond: no known version is enough.
         beyond_text: how that is said.
     """
 
-    used: bool
     version: VersionT | None
     beyond: bool = False
     beyond_text: str = _NONE_KNOWN
@@ -122,37 +120,38 @@ def _drivers(old: Required, new: Required) -> Iterator[Change]:
     said: set[tuple[bool, str]] = set()
     for about in ("sass", "ptx"):
         before, after = _floor(old, about), _floor(new, about)
-        was, now = ((str(floor),) if floor.used else None for floor in (before, after))
+        was, now = ((str(floor),) if floor else None for floor in (before, after))
         if was == now:
             continue
         # Code of a new sort raises the floor when it asks for more than all that was there.
         every = (_floor(old, "sass"), _floor(old, "ptx"))
-        known = [before] if before.used else [floor for floor in every if floor.used]
-        rose = after.used and all(after.above(each_floor) for each_floor in known)
+        known = [before] if before else [floor for floor in every if floor]
+        rose = after is not None and all(after.above(each_floor) for each_floor in known)
         said.add((rose, str(after)))
         yield Change("driver", "", about, was, now, 1, DRIVER_ROSE if rose else None)
     yield from _of_gpus("driver", _moved(old, new, _driver_of), said, DRIVER_ROSE)
 
 
-def _floor(required: Required, about: str) -> _Floor[DriverVersion]:
-    used = any(getattr(service, about) for service in required.services)
+def _floor(required: Required, about: str) -> _Floor[DriverVersion] | None:
+    """The driver floor of SASS or PTX; None if there is no such code."""
+    if not any(getattr(service, about) for service in required.services):
+        return None
     if about == "sass":
-        return _Floor(used, required.driver_sass)
-    newer = "newer than every known driver"
-    return _Floor(used, required.driver_ptx, required.ptx_beyond, newer)
+        return _Floor(required.driver_sass)
+    return _Floor(required.driver_ptx, required.ptx_beyond, "newer than every known driver")
 
 
 def _driver_of(service: GpuSupport) -> _Floor[DriverVersion] | None:
     """The driver floor of a GPU; where links serve it alone, nvJitLinks may be what is missing."""
     missing = service.beyond and service.how != _LINK
     known = service.how != _NOTHING and (service.driver or missing)
-    return _Floor(used=True, version=service.driver, beyond=missing) if known else None
+    return _Floor(service.driver, missing) if known else None
 
 
 def _linker_of(service: GpuSupport) -> _Floor[Release] | None:
     missing = service.beyond and service.how == _LINK and service.nvjitlink is None
     known = service.link and (service.nvjitlink or missing)
-    return _Floor(used=True, version=service.nvjitlink, beyond=missing) if known else None
+    return _Floor(service.nvjitlink, missing) if known else None
 
 
 def _of_gpus(

@@ -185,15 +185,14 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
     which is known when the last file was read: they are asked for to see what of them fails.
     """
     every: Iterable[EvaluatedArtifact] = chain(first, answer.artifacts)
-    packages, width = answer.options.packages, answer.options.width
     # A single one has a table.
-    columns = columns_of(first, answer.names, width, whole=packages) if len(first) > 1 else ()
+    columns = columns_of(first, answer.names, answer.options) if len(first) > 1 else ()
     if not columns:
         yield from _tables(every, answer)
         return
     seen: list[EvaluatedArtifact] = []
     within, head = "", "artifact"
-    if packages:
+    if answer.options.packages:
         seen, head, rows = first, "package", rows_by_package(first, columns)
         number = len({artifact.distribution for artifact in first if artifact.distribution})
         within = f"{count(number, 'package')}, " if number else ""
