@@ -28,6 +28,7 @@ from samples import FOLDER
 from ltocompat.cli import run
 from ltocompat.commands.check import run as check
 from ltocompat.commands.options import CheckOptions
+from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.verdict import Result, Verdict
 from ltocompat.packages.reading import owner, packages_at
 
@@ -271,7 +272,7 @@ def test_what_is_given_beside_may_be_what_an_installer_resolved(tmp_path: Path) 
     lock = tmp_path / "requirements.txt"
     lock.write_text("libx-runtime==1.0\nnvidia-nvjitlink-cu12==12.9.86\n")
     for beside in (wheels, site, report, lock):
-        names = {package.name for package in packages_at(str(beside))}
+        names = {package.name for package in packages_at(str(beside), DEFAULT_LIMITS)}
         assert names == {"libx-runtime", "nvidia-nvjitlink-cu12"}, beside
         arguments = ["check", str(path), "--deploy-target", TARGET, "--with", str(beside)]
         options = CheckOptions((str(path),), targets=(TARGET,), beside=(str(beside),))

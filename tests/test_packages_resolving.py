@@ -10,6 +10,7 @@ from packages_made import conda, wheel
 from packaging.markers import Marker
 
 from ltocompat.facts import linker_wheels
+from ltocompat.model.limits import Budget
 from ltocompat.packages.reading import package_of
 from ltocompat.packages.resolving import not_at_hand, together, ways_to
 from ltocompat.packages.values import Dependency, Kind, Package
@@ -42,7 +43,7 @@ def test_what_two_lines_say_holds_together(tmp_path: Path) -> None:
 def test_packages_of_nvidia_are_known_with_what_they_bring(tmp_path: Path) -> None:
     """cuFFTMp depends on NVSHMEM, which depends on headers alone; cuDNN leads to NVRTC."""
     package = read(wheel(tmp_path, {}, ("nvidia-nvshmem-cu12", "nvidia-cuda-cccl-cu12", "torch")))
-    assert not_at_hand(package) == ("torch",)
+    assert not_at_hand(package, (), Budget()) == ("torch",)
     assert ways_to("nvjitlink", package) == ()
     (way,) = ways_to("nvrtc", read(wheel(tmp_path, {}, ("nvidia-cudnn-cu13>=9",))))
     assert (way.package, way.line) == (

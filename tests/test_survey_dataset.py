@@ -25,9 +25,10 @@ from ltocompat.cli import run as run_line
 from ltocompat.commands.survey import dataset as dataset_module
 from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, arrow_schema, parquet_file
 from ltocompat.commands.survey.image_groups import ImageGroups
+from ltocompat.commands.survey.options import TaskOptions
 from ltocompat.commands.survey.sources import of_folder
 from ltocompat.commands.survey.tables import MEASURED, TABLES, Row, columns
-from ltocompat.commands.survey.task import TaskOptions, _Task
+from ltocompat.commands.survey.task import _Task
 from ltocompat.model.errors import LimitExceeded, UnreadableInput, UsageError
 
 TARGETS = ("driver=535.104.05,gpu=a100+h100", "driver=580.65.06,gpu=h100+rtx5090")

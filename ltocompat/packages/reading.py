@@ -95,9 +95,7 @@ def _of_folder(path: str, budget: Budget) -> Package | None:
     return read_installed(path, budget)
 
 
-def packages_at(
-    path: str, limits: Limits = DEFAULT_LIMITS, system: System | None = None
-) -> tuple[Package, ...]:
+def packages_at(path: str, limits: Limits, system: System | None = None) -> tuple[Package, ...]:
     """Return the packages of a wheel, a wheel folder, an environment, a pip report or a lock file.
 
     Args:

@@ -109,7 +109,7 @@ def ways_to(
     """
     found = [
         Way(**asdict(lead), allowed=admitted)
-        for lead in _leads(package, others, budget)
+        for lead in _leads(package, others, budget or Budget())
         if _is_part(part, package.kind, lead.package)
         and (admitted := _admitted(part, package.kind, lead)) is not None
     ]
@@ -192,14 +192,11 @@ def _required(text: str, package: str) -> tuple[str, ...]:
     return tuple(found for extra in extras.split(",") for found in toolkit_packages(major, extra))
 
 
-def not_at_hand(
-    package: Package, others: Sequence[Package] = (), budget: Budget | None = None
-) -> tuple[str, ...]:
+def not_at_hand(package: Package, others: Sequence[Package], budget: Budget) -> tuple[str, ...]:
     """Return dependencies that may install a CUDA library, but whose metadata is unknown.
 
     A bare list of names and versions counts as complete only if it has NVIDIA's packages.
     """
-    budget = budget or Budget()
     whole = any(other.name in library_packages() for other in others)
     there = {other.name for other in others if whole or not other.only_named}
     known = there | library_packages().keys() | {_TOOLKIT, *CONDA.values()}
@@ -231,15 +228,13 @@ def _environment(package: Package) -> MarkerEnvironment:
     return MarkerEnvironment.of(system, package.python)
 
 
-def leads(
-    package: Package, others: Sequence[Package] = (), budget: Budget | None = None
-) -> tuple[Lead, ...]:
+def leads(package: Package, others: Sequence[Package], budget: Budget) -> tuple[Lead, ...]:
     """Return every package with CUDA libraries that a package installs, each chain once.
 
     Args:
         package: the package to start with.
         others: known packages, whose metadata is followed.
-        budget: the budget; None for the default.
+        budget: the budget for it.
 
     Raises:
         LimitExceeded: the time is used up.
@@ -262,13 +257,24 @@ def leads(
     return tuple(dict.fromkeys(found))
 
 
-def _leads(package: Package, others: Sequence[Package], budget: Budget | None) -> Iterator[Lead]:
-    """Yield what the dependencies of a package are, and bring, whatever is installed."""
-    for reached in _walk(package, others, budget or Budget()):
-        dependency, line, extra = reached.dependency, reached.line, reached.extra
+def _leads(package: Package, others: Sequence[Package], budget: Budget) -> Iterator[Lead]:
+    """Yield every dependency by each way to it, through packages at hand, and what others bring."""
+    at_hand = {other.name: other for other in others}
+    first = _installed(package, package.extras, budget)
+    waiting = deque((dependency, dependency.line, extra, 0) for dependency, extra in first)
+    while waiting:
+        budget.check_time()
+        dependency, line, extra, depth = waiting.popleft()
         yield Lead(dependency.name, line, dependency, extra)
-        for name in () if reached.followed else _brought(package.kind, dependency):
-            yield Lead(name, f"{line}{STEP}{name}", dependency, extra)
+        other = at_hand.get(dependency.name)
+        if other is None:
+            for name in _brought(package.kind, dependency):
+                yield Lead(name, f"{line}{STEP}{name}", dependency, extra)
+        elif depth < _DEEPEST:
+            behind = [found for found, _ in _installed(other, sorted(dependency.asks), budget)]
+            for found in reversed(behind):
+                without_key = found.line.partition(": ")[2] or found.line
+                waiting.appendleft((found, f"{line}{STEP}{without_key}", extra, depth + 1))
 
 
 def _brought(kind: Kind, dependency: Dependency) -> Iterator[str]:
@@ -294,39 +300,6 @@ def _toolkit_majors_in(alternatives: tuple[str, ...]) -> Iterator[int]:
         of_major = [version for version in versions if version.major == major]
         if any(SpecifierSet(text).contains(v) for text in alternatives for v in of_major):
             yield major
-
-
-class _Reached(Struct, frozen=True):
-    """A dependency of a package, or of one that it depends on.
-
-    Attributes:
-        dependency: what its line says.
-        line: the line that it begins with, and what follows.
-        extra: the extra of the first package that has to be asked for; None for none.
-        followed: its package is at hand, so that its own dependencies are walked, too.
-    """
-
-    dependency: Dependency
-    line: str
-    extra: str | None
-    followed: bool
-
-
-def _walk(package: Package, others: Sequence[Package], budget: Budget) -> Iterator[_Reached]:
-    """Every dependency that is installed, by each way to it, through packages at hand."""
-    at_hand = {other.name: other for other in others}
-    first = _installed(package, package.extras, budget)
-    waiting = deque((dependency, dependency.line, extra, 0) for dependency, extra in first)
-    while waiting:
-        budget.check_time()
-        dependency, line, extra, depth = waiting.popleft()
-        other = at_hand.get(dependency.name)
-        yield _Reached(dependency, line, extra, followed=other is not None)
-        if other is not None and depth < _DEEPEST:
-            behind = [found for found, _ in _installed(other, sorted(dependency.asks), budget)]
-            for found in reversed(behind):
-                without_key = found.line.partition(": ")[2] or found.line
-                waiting.appendleft((found, f"{line}{STEP}{without_key}", extra, depth + 1))
 
 
 def _installed(

@@ -423,7 +423,7 @@ def _means(package: Package | None) -> object:
     if package is None:
         return None
     budget = _budget()
-    return leads(package, budget=budget), ways_to("nvjitlink", package, budget=budget)
+    return leads(package, (), budget), ways_to("nvjitlink", package, budget=budget)
 
 
 def _wheel(data: bytes) -> object:

@@ -21,9 +21,10 @@ import msgspec
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.extra import extra, see_installed
 from ltocompat.commands.survey.http import split_address
+from ltocompat.commands.survey.options import TaskOptions
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.tables import Surveyed
-from ltocompat.commands.survey.task import TaskOptions, survey_distribution
+from ltocompat.commands.survey.task import survey_distribution
 from ltocompat.model.errors import LtocompatError, UsageError, restated
 from ltocompat.scan.workers import cores
 

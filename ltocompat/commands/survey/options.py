@@ -12,6 +12,7 @@ from ltocompat.commands.options import DEPLOY_TARGET, MOST_JOBS, OUTPUT, Argumen
 from ltocompat.model.errors import UsageError
 from ltocompat.model.limits import DEFAULT_LIMITS, GIB, Limits
 from ltocompat.model.words import bytes_of
+from ltocompat.packages.index_settings import IndexSettings
 
 # Default limit for the bytes of one distribution.
 LIMIT_BYTES = 8 * GIB
@@ -102,6 +103,24 @@ class RunOptions(Struct, frozen=True):
             return True
         part, parts = map(int, self.shard.split("/"))
         return zlib.crc32(project.encode("utf-8", "surrogateescape")) % parts == part - 1
+
+
+class TaskOptions(Struct, frozen=True):
+    """Options of every task of a run.
+
+    Attributes:
+        facts: the facts version of the run; a worker with a different one refuses the task.
+        targets: spellings of deploy targets; none: the targets of each package's platforms.
+        settings: the settings of the indexes for downloads; None: no downloads.
+        limit_bytes: the largest distribution that is fetched or read.
+        limits: upper limits on sizes, counts and time for reading one package.
+    """
+
+    facts: str
+    targets: tuple[str, ...] = ()
+    settings: IndexSettings | None = None
+    limit_bytes: int = LIMIT_BYTES
+    limits: Limits = DEFAULT_LIMITS
 
 
 class MergeOptions(Struct, frozen=True):

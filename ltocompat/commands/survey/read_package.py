@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ltocompat.commands.read import read_known_file
 from ltocompat.commands.survey.default_targets import default_targets
 from ltocompat.commands.survey.distribution import Measures
 from ltocompat.commands.survey.image_groups import ImageGroups
+from ltocompat.commands.survey.options import TaskOptions
 from ltocompat.commands.survey.rows import RowMaker, about_gpus
 from ltocompat.commands.survey.tables import (
     FindingRow,
@@ -25,7 +26,7 @@ from ltocompat.commands.survey.tables import (
 )
 from ltocompat.model.distribution import Distribution
 from ltocompat.model.image import CudaLibrary, HostBinary, Module, Skipped
-from ltocompat.model.limits import DEFAULT_LIMITS, KIB, MIB, Limits
+from ltocompat.model.limits import KIB, MIB
 from ltocompat.model.location import Location
 from ltocompat.model.requirement import NEXT, Required
 from ltocompat.model.row import text_or_none
@@ -38,11 +39,7 @@ _LARGEST_KEPT = 32 * MIB - 64 * KIB  # the block that counts has a header, and e
 
 
 def read_package(
-    file: io.FileIO,
-    make: RowMaker,
-    measures: Callable[[], Measures],
-    targets: Sequence[str],
-    limits: Limits = DEFAULT_LIMITS,
+    file: io.FileIO, make: RowMaker, measures: Callable[[], Measures], options: TaskOptions
 ) -> Surveyed:
     """Read a package and answer all questions of a survey, in this process only.
 
@@ -50,8 +47,7 @@ def read_package(
         file: its open file, whose SHA-256 ``make`` has.
         make: makes its rows.
         measures: returns the cost of the task; called at its end.
-        targets: spellings of deploy targets; none: the targets of its platforms.
-        limits: upper limits on sizes, counts and time for reading it.
+        options: the limits for reading it, and the deploy targets; none: those of its platforms.
 
     Raises:
         UnreadableInput: it can't be read to its end.
@@ -59,7 +55,7 @@ def read_package(
     """
     _keep_memory()
     file.name = make.distribution.filename  # what places begin with
-    reading = read_known_file(file, make.sha256 or "", limits=limits)
+    reading = read_known_file(file, make.sha256 or "", limits=options.limits)
     groups, hosts, skipped = ImageGroups(), list[HostBinary](), list[Skipped]()
     for record in reading.records():
         if isinstance(record, Module):
@@ -71,7 +67,8 @@ def read_package(
     package, required, weight = reading.distribution, reading.require(), reading.weigh()
     whole = Location(make.distribution.filename)
     failed = not required.modules and any(place.place == whole for place in skipped)
-    goals = targets or _parsed(default_targets(package.platforms if package is not None else ()))
+    platforms = package.platforms if package is not None else ()
+    goals = options.targets or _parsed(default_targets(platforms))
     results = [] if failed else [r for r in reading.check(goals) if not r.without_device_code]
     row = make.distribution_row(
         measures(),

@@ -13,10 +13,10 @@ from ltocompat.commands.survey.dataset import Dataset, DatasetWriter, Question
 from ltocompat.commands.survey.distribution import Distribution
 from ltocompat.commands.survey.engine import Engine, engine
 from ltocompat.commands.survey.http import Http, without_credentials
-from ltocompat.commands.survey.options import MergeOptions, RunOptions
+from ltocompat.commands.survey.options import MergeOptions, RunOptions, TaskOptions
 from ltocompat.commands.survey.sources import Sources, is_index
 from ltocompat.commands.survey.tables import Surveyed
-from ltocompat.commands.survey.task import TaskOptions, facts_version
+from ltocompat.commands.survey.task import facts_version
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import UsageError
 from ltocompat.model.failure import Failure, Note

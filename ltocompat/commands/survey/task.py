@@ -16,41 +16,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from msgspec import Struct
-
 from ltocompat.commands.survey.distribution import Distribution, Measures
 from ltocompat.commands.survey.fetch import fetch_members, fetch_metadata
 from ltocompat.commands.survey.http import Http, Traffic
-from ltocompat.commands.survey.options import LIMIT_BYTES
+from ltocompat.commands.survey.options import TaskOptions
 from ltocompat.commands.survey.rows import RowMaker
 from ltocompat.commands.survey.storage import copy_file
 from ltocompat.commands.survey.tables import Surveyed
 from ltocompat.files.byteview import ByteView, FileSource
 from ltocompat.files.regular import sha256_of_path
 from ltocompat.model.errors import LimitExceeded, LtocompatError
-from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.limits import Budget
 from ltocompat.model.version import VERSION, program_files
 from ltocompat.packages.index_settings import IndexSettings
 from ltocompat.packages.reading import package_in
 from ltocompat.packages.zip_members import may_hold_device_code, zip_members
-
-
-class TaskOptions(Struct, frozen=True):
-    """Options of every task of a run.
-
-    Attributes:
-        facts: the facts version of the run; a worker with a different one refuses the task.
-        targets: spellings of deploy targets; none: the targets of each package's platforms.
-        settings: the settings of the indexes for downloads; None: no downloads.
-        limit_bytes: the largest distribution that is fetched or read.
-        limits: upper limits on sizes, counts and time for reading one package.
-    """
-
-    facts: str
-    targets: tuple[str, ...] = ()
-    settings: IndexSettings | None = None
-    limit_bytes: int = LIMIT_BYTES
-    limits: Limits = DEFAULT_LIMITS
 
 
 def survey_distribution(distribution: Distribution, options: TaskOptions) -> Surveyed:
@@ -77,16 +57,14 @@ class _Task:
         try:
             return self._rows()
         except (LtocompatError, OSError) as error:
-            passing = getattr(error, "passing", isinstance(error, OSError))
-            return self._failed(error, passing=passing, limit=getattr(error, "limit", None))
+            return self._failed(error)
         except Exception as error:  # noqa: BLE001 - one package must not end the survey
             text = f"internal error ({type(error).__name__}: {error}); please report it"
             return self._failed(LtocompatError(text))
 
-    def _failed(
-        self, error: Exception, *, passing: bool = False, limit: str | None = None
-    ) -> Surveyed:
-        measures = self._measures(None)
+    def _failed(self, error: Exception) -> Surveyed:
+        measures, limit = self._measures(None), getattr(error, "limit", None)
+        passing = getattr(error, "passing", isinstance(error, OSError))
         return self._make.failed(self._step, str(error), measures, passing=passing, limit=limit)
 
     def _rows(self) -> Surveyed:
@@ -141,7 +119,7 @@ class _Task:
         from ltocompat.commands.survey.read_package import read_package
 
         measures = functools.partial(self._measures, "whole")
-        return read_package(file, self._make, measures, self._options.targets, limits)
+        return read_package(file, self._make, measures, self._options)
 
     def _measures(self, looked_at: str | None) -> Measures:
         wall, cpu = self._began
