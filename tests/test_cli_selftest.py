@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import site
 import struct
 from array import array
 from collections import Counter
@@ -36,7 +37,8 @@ from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.errors import Missing
 from ltocompat.report import FORMATS, Options
 from ltocompat.report.verbs.selftest import REPORT
-from ltocompat.trial.compile_pool import Compiled
+from ltocompat.trial import compile_pool
+from ltocompat.trial.compile_pool import Compiled, CompilerProcess
 from ltocompat.trial.load_values import LoadAnswer, LoadOutcome, LoadStep
 from ltocompat.trial.values import Answer, InputKind, LinkOutcome, Step
 
@@ -338,3 +340,27 @@ def test_a_link_passes_that_has_an_output(outcome: LinkOutcome, output: bytes | 
         if not passed:
             told = linker_error(answer, (Release(12, 0), Release(13, 0)))
             assert step.detail == told
+
+
+_NVRTC = """
+import site
+from ltocompat.trial import serving
+class Server(serving.Server):
+    forks = False
+    def start(self):
+        return {"version": [13, 0], "library": site.getsitepackages()[0], "sandbox": []}
+    def serve(self, message):
+        return {}, b""
+def main():
+    Server().run()
+"""
+
+
+def test_a_trial_looks_for_nvrtc_in_the_virtual_environment_of_its_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nvrtc_made.py").write_text(_NVRTC, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(compile_pool, "_PROGRAM", ("nvrtc_made",))
+    with CompilerProcess() as compiler:
+        assert compiler.nvrtc.library == site.getsitepackages()[0]
