@@ -240,6 +240,7 @@ EXAMPLES = {
     "sm80-sm100, but was built for sm37",
     "driver-is-new-enough": "NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4"
     "\nCuda compilation tools, release 12.1, V12.1.105\ncudaGetDeviceCount returned 35",
+    "ltoir-refused-after-optimisation": "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (ltoPtx)",
     "elflink-cubin": "nvlink error   : elfLink error cubin not relocatable",
     "nvhpc-without-toolkit": "nvc-Error-A CUDA toolkit matching the current driver version (0) or "
     "a supported older version (10.2) was not installed with this HPC SDK.",
@@ -1580,7 +1581,7 @@ def test_the_nvjitlink_and_the_gpus_of_a_text_decide_which_file_is_at_fault(
     assert "LTO-IR made by 13.0 needs nvJitLink >= 13.0" in told
     assert "The text names nvJitLink 12.9." in told
     assert run(["explain", "ERROR_OUTDATED_LIBRARY", ltoir]) == 0
-    assert "add the nvJitLink, which the text doesn't name" in capsys.readouterr().err
+    assert "depends on the nvJitLink, which the text doesn't name" in capsys.readouterr().err
     assert run(["explain", "ERROR_OUTDATED_LIBRARY with nvJitLink 13.0", ltoir]) == 0
     assert capsys.readouterr().err.endswith("has the problem of LTO-01\n")
     cubin = str(SAMPLES / "cubin/nvcc-13.0-sm_80.cubin")
@@ -1601,6 +1602,28 @@ def test_the_nvjitlink_and_the_gpus_of_a_text_decide_which_file_is_at_fault(
 def test_what_nvjitlink_says_of_its_options_has_a_next_step(text: str, says: str) -> None:
     with pytest.raises(Missing, match=says):
         explain(text)
+
+
+_TWICE = "nvlink info    : b.o: link error: Linking globals named 'f': symbol multiply defined!\n\n"
+_UNRESOLVED = "ptxas fatal   : Unresolved extern function 'f'\n"
+
+
+@every(
+    "log, rules",
+    [
+        (
+            f"{_TWICE}NVVM_ERROR_COMPILATION\nnvlink fatal   : elfLink JIT compile failed",
+            {"BLD-09"},
+        ),
+        (f"{_UNRESOLVED}nvlink fatal   : elfLink fatbinary error", {"PTX-09"}),
+        (f"{_UNRESOLVED}ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (ltoPtx)", {"PTX-09"}),
+    ],
+)
+def test_a_linkers_last_line_adds_no_cause_to_the_line_that_names_the_symbol(
+    log: str, rules: set[str]
+) -> None:
+    assert {cause.id for cause in explain(log) if cause.cause} == rules
+    assert {cause.id for cause in explain(log)} <= rules | {"BLD-10"}
 
 
 def test_an_old_driver_is_updated_to_the_major_of_pytorch() -> None:
@@ -1628,7 +1651,8 @@ def test_who_names_no_gpu_is_asked_for_it_before_a_file_is_cleared(
     cubin = str(SAMPLES / "cubin/nvcc-13.0-sm_80.cubin")
     for text, asked in (("209", True), ("error 209 on A100", False)):
         assert run(["explain", text, cubin]) == 0
-        assert ("add the GPU, which the text doesn't name" in capsys.readouterr().err) == asked
+        err = capsys.readouterr().err
+        assert ("depends on the GPU, which the text doesn't name" in err) == asked
     assert run(["explain", "error 209 on H100", cubin]) == 0
     assert f"File:  {cubin}" in capsys.readouterr().out
 

@@ -241,13 +241,13 @@ def _with_files(
     from ltocompat.commands.files_at_fault import files_at_fault
 
     first, *others = causes
-    rules = (first.id, *first.also)
-    found = [*files_at_fault(rules, first.values, options)]
+    found = [*files_at_fault((first.id, *first.also), first.values, options)]
     yield from (fault for fault in found if isinstance(fault, Failure))
     faults = tuple(AtFault(*fault) for fault in found if not isinstance(fault, Failure))
     if not faults:
         needs = values_known()["needs_of_files"].get(first.id.partition("-")[0], {})
-        add = "" if {*first.values} & {*needs.get("any", first.values)} else needs.get("add", "")
-        yield Note(f"none of these files has the problem of {first.id}{add}")
+        open_ = "" if {*first.values} & {*needs.get("any", ())} else needs.get("unknown", "")
+        none = f"none of these files has the problem of {first.id}"
+        yield Note(f"{first.id} in these files depends on {open_}" if open_ else none)
     yield replace(first, at_fault=faults)
     yield from others
