@@ -285,3 +285,12 @@ def test_what_nobody_knows_is_missing_and_no_text_is_wrong_usage(
     told = capsys.readouterr()
     answer, silent = (told.out, told.err) if code == 4 else (told.err, told.out)
     assert (len(answer.splitlines()), silent) == (1, "")
+
+
+def test_strict_says_which_route_was_not_checked(capsys: Captured) -> None:
+    ltoir = str(FOLDER / "ltoir" / "nvrtc-13.0-lto_80.ltoir")
+    words = ["check", ltoir, "--strict", "--deploy-target", "nvjitlink=13.0,gpu=h100"]
+    assert run(words) == 3
+    assert "exit code 3, not checked: load (--notes shows why)" in capsys.readouterr().err
+    assert run(["check", *words[1:2], *words[3:]]) == 0
+    assert not capsys.readouterr().err

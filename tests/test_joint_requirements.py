@@ -160,3 +160,5 @@ def test_objects_that_a_build_links_ask_no_machine_for_nvjitlink(name: str) -> N
     assert found.nvjitlink is not None
     assert not any("nvjitlink" in line.text for line in found.lines)
     assert joint([found, *needs(NAMES[0])]).nvjitlink is None
+    (pip,) = (line for line in found.lines if line.where == "pip")
+    assert pip.note == f"if nvJitLink links this at run time: {found.nvjitlink.wheel}"

@@ -399,3 +399,13 @@ def test_only_nvidia_makes_all_code_of_a_library_with_one_release(
     (found,) = _regrouped({(): inner}, host).values()
     (maker,) = found.signature.images[1].made_by
     assert (maker.releases == (Release(12, 4),)) == narrowed
+
+
+def test_code_that_works_undocumented_in_a_trial_says_which_rule_and_how_to_mend_it() -> None:
+    image = replace(ltoir("lto_75a", "13.3"), in_fatbin=False)
+    module_group = replace(group(image, registered=False), trials=tried("linked"))
+    result = judged(module_group, target="driver=580,nvjitlink=13.3,gpu=h100")
+    (finding,) = (each for each in result.findings if each.rule == "TRIAL")
+    assert finding.verdict is Verdict.UNDOCUMENTED
+    assert "(LTO-04: LTO-IR lto_75a" in finding.message
+    assert finding.remedy.startswith("link for sm_75a")

@@ -210,8 +210,7 @@ def of_repaired(record: Repaired) -> int:
 
 def of_machine(record: Surroundings) -> int:
     """Return the exit code: a failure on a machine is a finding."""
-    fails = any(problem.verdict is Verdict.FAIL for problem in record.problems)
-    return FINDINGS if fails else OK
+    return FINDINGS if any(each.verdict is Verdict.FAIL for each in record.problems) else OK
 
 
 def of_survey(record: Tally) -> int:
@@ -233,6 +232,7 @@ class CheckStatus(ExitStatus["Target | Result"], kw_only=True):
     allow_empty: bool
     _worst: Verdict = Verdict.NOT_FOR_GPU
     _modules: int = 0
+    _open: tuple[str, ...] = ()
 
     def observe(self, record: Target | Result) -> None:
         """Let a result count."""
@@ -240,18 +240,19 @@ class CheckStatus(ExitStatus["Target | Result"], kw_only=True):
             return
         self._worst = worst((self._worst, record.counted))
         self._modules += record.coverage.modules
-        beside_ok = (finding for finding in record.findings if finding.verdict is Verdict.OK)
-        if any(finding.counts_from(self.fail_on) for finding in beside_ok):
+        if any(f.counts_from(self.fail_on) for f in record.findings if f.verdict is Verdict.OK):
             self.raise_to(FINDINGS)
         if record.not_judged and self.fail_on < Verdict.FAIL:
             self.raise_to(NOTHING_JUDGED)
+            self._open = record.not_judged
 
     def end(self) -> Iterator[Note]:
         """Count the outcome of all verdicts; unreadable places may have device code."""
         if not self._modules and self._worst < min(self.fail_on, Verdict.UNKNOWN):
             self._worst = Verdict.NOT_FOR_GPU  # problems of metadata are no check of device code
-        found = outcome(self._worst, self.fail_on, allow_empty=self.allow_empty)
-        self.raise_to(_OF_OUTCOME[found])
+        self.raise_to(_OF_OUTCOME[outcome(self._worst, self.fail_on, allow_empty=self.allow_empty)])
+        if self.code == NOTHING_JUDGED and self._open:
+            yield Note(f"exit code 3, not checked: {', '.join(self._open)} (--notes shows why)")
         if self._worst is Verdict.NOT_FOR_GPU and not self.failures and not self.allow_empty:
             yield Note(
                 "nothing was checked: there is no device code (code that a program compiles at run "

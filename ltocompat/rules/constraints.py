@@ -53,7 +53,7 @@ class FixedVerdict(Constraint, frozen=True):
     component: Component = Component.NONE
 
     def __str__(self) -> str:
-        return "anything"
+        return "that fits better"
 
     def judge(self, _: object) -> Verdict:
         """The verdict."""

@@ -331,18 +331,23 @@ def stored_images(
     stored = view.sub(entry.offset + fields.header_size, size)
     declared = fields.decoded_size if packed else None
     payload = Payload(stored, like.compression, declared, budget)
-    image = _stored(entry, payload, place, section)
+    header = None
     if like.scrambled:
         if fields.header_size > _LONGEST_HEADER:
             raise Malformed(f"the header is longer than {_LONGEST_HEADER}: {fields.header_size}")
-        image = replace(image, entry_header=view.read(entry.offset, fields.header_size))
+        header = view.read(entry.offset, fields.header_size)
+    image = _stored(entry, payload, place, section, header)
     if fields.kind == KIND_CONCATENATED:
         return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)
     return (image,)
 
 
 def _stored(
-    entry: FatbinEntry, payload: Payload, place: Location, section: str | None
+    entry: FatbinEntry,
+    payload: Payload,
+    place: Location,
+    section: str | None,
+    header: bytes | None = None,
 ) -> StoredImage:
     fields = entry.fields
     like = _image_of(fields.kind, fields.flags, fields.sm)
@@ -359,7 +364,7 @@ def _stored(
         lists_family=entry.lists_family if like.kind is ImageKind.SASS else None,
         problems=(*like.problems, *_problems_of_sizes(fields, like.compression)),
     )
-    return StoredImage(image, payload, (fields.version_major, fields.version_minor))
+    return StoredImage(image, payload, (fields.version_major, fields.version_minor), header)
 
 
 def _concatenated(

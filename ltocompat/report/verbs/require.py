@@ -276,7 +276,7 @@ def _links(required: Required, known: Sequence[GpuSupport]) -> str:
     others = grouped((_linkers_of(service, floor), service) for service in served)
     notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
     told = f" ({'; '.join(notes)})" if notes else ""
-    installed = any(line.where == "pip" for line in required.lines)
+    installed = any("nvidia-nvjitlink" in line.text for line in required.lines)
     nvlink = f"nvlink or nvJitLink >={floor.at_least},<{floor.ceiling}"
     return f"; links need {floor.wheel if installed else nvlink}{told}"
 

@@ -89,7 +89,7 @@ def _demand(needs: Required) -> tuple[bool, tuple[int, ...]]:
 
 def _installed(needs: Required) -> LinkerFloor | None:
     """The minimum nvJitLink of a machine; what a build links needs none there."""
-    return needs.nvjitlink if any(line.where == "pip" for line in needs.lines) else None
+    return needs.nvjitlink if any("nvidia-nvjitlink" in each.text for each in needs.lines) else None
 
 
 def _joint_linker(floors: Sequence[LinkerFloor]) -> LinkerFloor:
@@ -133,7 +133,7 @@ def _lines(
     """The lines that the metadata of all artifacts have, then those that some metadata lack."""
     every = list(dict.fromkeys(line for each in several for line in each.lines))
     yield from (line for line in every if line.met)
-    lacking = {line.where for line in every if not line.met}
+    lacking = {line.where for line in every if line.text and not line.met}
     made = [*machine_lines(whole), *(line for line in every if "sm_arch" in line.text)]
     if not any(service.driver for service in promised(whole.services)):
         text = "no known GPU and driver run all artifacts"

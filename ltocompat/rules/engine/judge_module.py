@@ -194,10 +194,11 @@ def _taken(judged: ModuleVerdict, tried: TrialOutcome, by_rules: Verdict) -> Mod
         message = f"{tried.subject} {tried.outcome} it"
         settled = _settled(judged, tried)
         # All that was unknown are facts that bytes hide, and a link has shown.
-        if all(finding.promised_after_trial for finding in answered):
+        why = next((each for each in answered if not each.promised_after_trial), None)
+        if why is None:
             return _add(settled, tried, TRIAL_REFUSED, Verdict.OK, message)
-        message += ", which NVIDIA doesn't document"
-        return _add(settled, tried, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message)
+        message += f", but NVIDIA doesn't document that it works ({why.rule}: {why.subject})"
+        return _add(settled, tried, TRIAL_REFUSED, Verdict.UNDOCUMENTED, message, fix=why.remedy)
     return judged
 
 
@@ -222,20 +223,19 @@ def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
 
 
 def _add(
-    judged: ModuleVerdict, tried: TrialOutcome, rule_id: str, of_trial: Verdict, text: str
+    judged: ModuleVerdict, tried: TrialOutcome, id_: str, says: Verdict, text: str, *, fix: str = ""
 ) -> ModuleVerdict:
     """The verdict with what a trial says, told as the linker's or the driver's."""
-    what = "load" if tried.by_driver else "link"
-    command = "check --trial-load" if tried.by_driver else "link"
-    remedy = rule_prose(rule_id).finding_remedy
+    what, command = ("load", "check --trial-load") if tried.by_driver else ("link", "link")
+    again = f": ltocompat {command}" if id_ == TRIAL_REFUSED else ""
     finding = finding_by_engine(
-        rule_id,
-        of_trial,
+        id_,
+        says,
         text,
         evidence=f"a trial {what}",
-        remedy=f"{remedy}: ltocompat {command}" if rule_id == TRIAL_REFUSED else remedy,
+        remedy=fix or f"{rule_prose(id_).finding_remedy}{again}",
         source="the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
         subject=tried.cause or tried.outcome,
     )
-    verdict = worst((judged.verdict, of_trial))
+    verdict = worst((judged.verdict, says))
     return replace(judged, verdict=verdict, findings=(*judged.findings, finding))

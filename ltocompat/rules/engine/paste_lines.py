@@ -32,12 +32,13 @@ def paste_lines(summary: ArtifactSummary, required: Required) -> Iterator[PasteL
     linked = (group for group in summary.groups if Route.LINK in routes(group.signature))
     at_build = all(group.signature.needs_device_link for group in linked)
     asked_by_hosts = {need.component for need in required.asked if not need.module_count}
-    if at_build and Component.LINKER not in asked_by_hosts:
-        required = replace(required, nvjitlink=None)  # nvlink links the objects
-    windows = on_windows(summary)
-    for line in machine_lines(required):
-        if line.where != "container" or not windows:  # which runs no programs of Windows
-            yield line
+    if (floor := required.nvjitlink) and at_build and Component.LINKER not in asked_by_hosts:
+        # Most builds link their objects with nvlink.
+        yield PasteLine("pip", "", f"if nvJitLink links this at run time: {floor.wheel}")
+        required = replace(required, nvjitlink=None)
+    # Containers run no programs of Windows.
+    left_out = "container" if on_windows(summary) else ""
+    yield from (line for line in machine_lines(required) if line.where != left_out)
     yield from _variant_lines(summary, required.services)
 
 
