@@ -66,7 +66,7 @@ def _host(view: ByteView, budget: Budget, tool: Tool) -> ObjectReader:
     host = structure_of(view, budget)
     nvlink = tool is Tool.NVLINK
     if host is None or host.format == "COFF":
-        raise Malformed(f"it is not a {'program' if nvlink else 'library'} for Linux or Windows")
+        raise Malformed(f"it is not a {'binary' if nvlink else 'library'} for Linux or Windows")
     if not nvlink and library_name(host.own_name or "") != "libnvJitLink":
         raise Malformed(f"it is not nvJitLink: it calls itself {host.own_name or 'nothing'!r}")
     spans = host.data_spans() if nvlink else ()
