@@ -932,7 +932,7 @@ def test_a_wheel_that_stays_loses_no_signature_and_needs_no_licence(
     monkeypatch: Patch, diff: tuple[str, ...]
 ) -> None:
     edits = some(diff=lambda: diff, name="x.whl", signatures=("RECORD.jws",))
-    monkeypatch.setattr(repair, "_Read", lambda *_: some(shipped=None, problems=()))
+    monkeypatch.setattr(repair, "_Read", lambda *_: some(shipped=None, problems=(), verdict=None))
     monkeypatch.setattr(repair, "plan", lambda *_: (None, []))
     monkeypatch.setattr(repair, "edits_between", lambda *_: edits)
     monkeypatch.setattr(repair, "licence_notes", lambda _: ["a note"])

@@ -171,8 +171,8 @@ MISTAKES = (
         "a baseline forgets how many modules fail",
         "known",
         "commands/policy/baseline.py",
-        "part.modules or 0, part.asked)",
-        "0, part.asked)",
+        "row.modules, row.asked)",
+        "0, row.asked)",
     ),
     bug(
         "a page of an index that nests too deeply",
