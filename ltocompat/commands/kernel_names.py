@@ -43,9 +43,9 @@ def with_kernel_names(
     results = [record for record in records if isinstance(record, Result)]
     by_kernel = [each for each in exceptions if each.by_kernel]
     pairs = [(result, finding) for result in results for finding in result.findings]
-    whole = {
-        place for pair in pairs if _may_be_forgiven(*pair, by_kernel) for place in _modules(pair[1])
-    }
+    # They are forgiven if all of their kernels match.
+    matched = [pair[1] for pair in pairs if any(each.concerns(*pair) for each in by_kernel)]
+    whole = set(itertools.chain.from_iterable(map(_modules, matched)))
     some = _in_turn(finding for result, finding in pairs if _is_of_modules(result, finding))
     if not some and not whole:
         return list(records)
@@ -69,13 +69,6 @@ def _is_of_modules(result: Result, finding: Finding) -> bool:
     return result.extent.modules > 0 < finding.module_count and finding.verdict >= Verdict.UNKNOWN
 
 
-def _may_be_forgiven(
-    result: Result, finding: Finding, by_kernel: Sequence[PolicyException]
-) -> bool:
-    """Return whether it is forgiven if all of its kernels match."""
-    return any(each.concerns(result, finding) for each in by_kernel)
-
-
 def _in_turn(findings: Iterable[Finding]) -> list[Location]:
     """Places of all findings, as many as are read."""
     rows = itertools.zip_longest(*{_modules(finding): None for finding in findings})
@@ -92,7 +85,7 @@ def _named(
 ) -> Result:
     findings = [
         _with_names(finding, names)
-        if _is_of_modules(result, finding) or _may_be_forgiven(result, finding, by_kernel)
+        if _is_of_modules(result, finding) or any(e.concerns(result, finding) for e in by_kernel)
         else finding
         for finding in result.findings
     ]

@@ -203,11 +203,8 @@ class ArtifactReader(Struct):
     def read_kernels(self, view: ByteView, *summaries: ArtifactSummary) -> None:
         """Read the kernels that show what GPUs lose, if modules serve them unevenly."""
         targets = self._reading.targets
-        gpus = (
-            None
-            if targets is None
-            else {gpu for target in targets for gpu in gpus_to_judge(target)}
-        )
+        asked = {gpu for target in targets or () for gpu in gpus_to_judge(target)}
+        gpus = None if targets is None else asked
         if wanted := unevenly_served(summaries[0], gpus):
             # Imported here: most files are served evenly.
             from ltocompat.scan.second_pass import read_kernels

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import json
+import pkgutil
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -301,43 +302,10 @@ def schema() -> dict[str, Any]:
     for alias, name in SPELLINGS.items():
         target["properties"][alias] = target["properties"][name]
         target["not"] = {"required": [alias, name]}
-    targets = {"anyOf": [_part(TargetTable), {"type": "string", "pattern": r"\S"}]}
-    without_target = {
-        "anyOf": [{"required": [key]} for key in TARGET_FREE],
-        "not": {"required": ["targets"]},
-    }
-    policy = {
-        "type": "object",
-        "properties": {
-            "targets": {"type": "object", "additionalProperties": targets, "minProperties": 1},
-            "promise": _part(PromiseTable),
-            "audit": _part(AuditTable),
-        },
-        "additionalProperties": False,
-        "anyOf": [
-            {"required": ["targets"]},
-            {"required": ["audit"], "properties": {"audit": without_target}},
-        ],
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "ltocompat/policy/v1",
-        "title": "The policy for releases: ltocompat.toml, or [tool.ltocompat]",
-        "anyOf": [{"$ref": "#/$defs/policy"}, {"$ref": "#/$defs/pasted"}],
-        "$defs": {"policy": policy, "pasted": _pasted(), **parts},
-    }
-
-
-def _part(table: type[_Table]) -> dict[str, str]:
-    return {"$ref": f"#/$defs/{table.__name__}"}
-
-
-def _pasted() -> dict[str, Any]:
-    """A file whose tables were copied from a pyproject.toml, with ``tool.ltocompat`` before."""
-    ours = {"type": "object", "properties": {"ltocompat": {"$ref": "#/$defs/policy"}}}
-    return {
-        "type": "object",
-        "properties": {"tool": ours | {"required": ["ltocompat"]}},
-        "required": ["tool"],
-        "not": {"anyOf": [{"required": [table]} for table in ("targets", "promise", "audit")]},
-    }
+    # What frames the tables; schema.json also has the file whose tables were copied out of a
+    # pyproject.toml, with ``tool.ltocompat`` before them.
+    whole: dict[str, Any] = json.loads(pkgutil.get_data(__name__, "schema.json") or b"")
+    _, only_audit = whole["$defs"]["policy"]["anyOf"]
+    only_audit["properties"]["audit"]["anyOf"] += [{"required": [key]} for key in TARGET_FREE]
+    whole["$defs"] |= parts
+    return whole

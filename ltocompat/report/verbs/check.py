@@ -17,7 +17,6 @@ from ltocompat.model.verdict import Level, Loss, Result, Verdict, worst
 from ltocompat.model.words import count, truncate_list
 from ltocompat.report import Failure, FindingReport, Options
 from ltocompat.report.cell_rows import (
-    CellColumn,
     EvaluatedArtifact,
     columns_of,
     counts,
@@ -44,7 +43,6 @@ from ltocompat.report.document import (
     Items,
     Listing,
     Paragraph,
-    Row,
     Styled,
     Table,
     first_lines,
@@ -200,8 +198,11 @@ def _artifacts(answer: _Answer, first: list[EvaluatedArtifact]) -> Iterator[Bloc
         root = common_folder((artifact.path for artifact in first), LONG_ROOT)
         rows = rows_as_they_come(every, columns, root, seen)
         head = f"artifact in {truncate(root)}" if root else "artifact"
-    yield from _listing(answer, columns, head, rows)
-    if not answer.options.quiet:
+    if answer.options.quiet:  # who wants only what is wrong sees none of them
+        list(rows)
+    else:
+        verdicts = (Column(column.head, width=column.width) for column in columns)
+        yield Listing((*verdicts, Column(head, place=True)), rows, notes=False)
         jit = any(result.verdict is Verdict.JIT for file in seen for result in file.results)
         untold = jit and not answer.options.notes and not any(column.gpu for column in columns)
         which = "; to see which GPUs are jit, and why, add --notes" if untold else ""
@@ -241,17 +242,6 @@ def _losses(answer: _Answer) -> Block:
         parts += [f"{'' if where == every else f'on {where}, '}{lost} {fail}{needed}"]
     parts += [f"on {called[t.name]}, {t.untold}" for t in answer.targets if t.untold]
     return Paragraph(("; ".join(parts),))
-
-
-def _listing(
-    answer: _Answer, columns: Sequence[CellColumn], head: str, rows: Iterator[Row]
-) -> Iterator[Block]:
-    """The rows; who wants only what is wrong sees none of them."""
-    if answer.options.quiet:
-        list(rows)
-        return
-    verdicts = (Column(column.head, width=column.width) for column in columns)
-    yield Listing((*verdicts, Column(head, place=True)), rows, notes=False)
 
 
 def _tables(artifacts: Iterable[EvaluatedArtifact], answer: _Answer) -> Iterator[Block]:
