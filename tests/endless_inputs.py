@@ -50,7 +50,7 @@ from ltocompat.scan.second_pass import kernel_names
 from ltocompat.scan.walk import ScanSettings, files, records_of_view, take
 from ltocompat.targets.building import ValueOrigin, build
 from ltocompat.targets.inventory.reading import described_targets
-from ltocompat.targets.linkers import Machine
+from ltocompat.targets.linkers import Machine, Tool
 from ltocompat.targets.linkers.identify import banners, identify
 from ltocompat.targets.machine.probe import probe
 from ltocompat.targets.reading import targets_of_file
@@ -555,7 +555,7 @@ def elf_of_many_segments(_: Path) -> Reading:
 @attack
 def linker_of_many_sections(_: Path) -> Reading:
     data = ByteView.of(_elf_of(500_000, 1, b"\0a\0"))
-    return lambda limits: identify(data, Budget(limits))
+    return lambda limits: identify(data, Budget(limits), (), Tool.NVJITLINK)
 
 
 @attack

@@ -17,6 +17,7 @@ from verdict_values import required
 
 from ltocompat import read, require
 from ltocompat.cli import run
+from ltocompat.model.limits import DEFAULT_LIMITS
 from ltocompat.model.requirement import PasteLine
 from ltocompat.packages.values import Dependency, Kind, Package
 from ltocompat.report import Options
@@ -99,7 +100,7 @@ def test_a_line_admits_what_both_the_code_and_the_metadata_admit(bounds: list[st
     )
     package = Package(kind=Kind.WHEEL, path="x.whl", name="x", requires=(dependency,))
     answer = required(lines=(PasteLine("pip", NEEDED),))
-    (line,) = beside_metadata(answer, package).lines
+    (line,) = beside_metadata(answer, package, DEFAULT_LIMITS).lines
     assert {v for v in VERSIONS if v in Requirement(line.text).specifier} == both
 
 

@@ -63,7 +63,7 @@ FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
     (linker_not_older_than(()), Unbounded.NOT_KNOWN),
     (linker_not_older_than((), NEWEST), Unbounded.NONE_KNOWN),
     (linker_not_older_than((), Release(12, 9)), Unbounded.NOT_KNOWN),
-    (linker_of_cubin(Release(13, 0), tolerated=True), Release(13, 0)),
+    (linker_of_cubin(Release(13, 0), tolerated=True, doubtful=False), Release(13, 0)),
     (LinkerTargets(100), Release(12, 8)),
     (LinkerTargets(100, family=True), Release(12, 9)),
     (LinkerTargets(990), Unbounded.NONE_KNOWN),
@@ -116,7 +116,8 @@ def test_code_of_any_cuda_release_needs_the_first_known_driver_that_check_takes(
 )
 def test_older_linkers_of_12_take_some_cubins_from_12_5_on(kind: str, some: Verdict) -> None:
     """Measured: nvJitLink 12.5 to 12.9 link sm_80 cubins of 13.x, and 12.0 to 12.4 refuse them."""
-    constraint = linker_of_cubin(Release(13, 2), **{kind: True})
+    kinds = {"tolerated": False, "doubtful": False, kind: True}
+    constraint = linker_of_cubin(Release(13, 2), **kinds)
     of_12 = [constraint.judge(Release(12, minor)) for minor in range(10)]
     assert of_12 == [Verdict.FAIL] * 5 + [some] * 5
     of_13 = [constraint.judge(Release(13, minor)) for minor in range(4)]

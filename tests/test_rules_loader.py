@@ -353,7 +353,8 @@ def test_a_name_that_is_opened_is_looked_for_as_dlopen_from_there(tmp_path: Path
     assert found.declared is None
     nvjitlink(tmp_path / "old", "12.1")
     hidden = looked(library, {"LD_LIBRARY_PATH": f"{tmp_path}/old"})
-    assert hidden.release == Release(12, 1)
+    assert hidden.nvjitlink is not None
+    assert hidden.nvjitlink.release == Release(12, 1)
     assert told(hidden).keys() == {"NJL-02"}
     lost = looked(build(tmp_path / "alone/libuser.so", source=source))
     assert lost.nvjitlink is None

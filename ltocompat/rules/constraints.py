@@ -425,9 +425,7 @@ class LinkerOfKnownMaker(AlwaysMet, frozen=True):
         return value >= self.newest and not horizon.is_new_major(value)
 
 
-def linker_of_cubin(
-    writer: Release, *, tolerated: bool = False, doubtful: bool = False
-) -> Versions:
+def linker_of_cubin(writer: Release, *, tolerated: bool, doubtful: bool) -> Versions:
     """A linker whose minor release is at least the release of the tool that wrote a cubin.
 
     Args:

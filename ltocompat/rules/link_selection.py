@@ -11,8 +11,6 @@ sm_100 on: tests/data/family_entries.json has what linkers take of what nvFatbin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ltocompat.facts import gpus, nvjitlink_minors
 from ltocompat.model.arch import Release, SmArch
 from ltocompat.model.image import ImageKind
@@ -157,9 +155,7 @@ def _in_family(number: int, target: int) -> bool:
     return number <= target and (target == number or (row is not None and target in row.family))
 
 
-def _chosen(
-    found: Sequence[ImageSignature], target: SmArch, linker: LinkerTraits
-) -> ImageSignature:
+def _chosen(found: list[ImageSignature], target: SmArch, linker: LinkerTraits) -> ImageSignature:
     """The highest of some entries.
 
     Of equals the first, but of those that are for the target itself and count as without a suffix

@@ -52,11 +52,11 @@ def exports(release: Release, name: str) -> bool:
 
 def lacking(library: Library) -> str | None:
     """Return the first name, in binding order, that the loaded nvJitLink doesn't have."""
-    release = library.release
-    if release is None:
+    linker = library.nvjitlink
+    if linker is None:
         return None
     names = library.host.nvjitlink_imports
-    return next((name for name in names if not exports(release, name)), None)
+    return next((name for name in names if not exports(linker.release, name)), None)
 
 
 def files_of(host: HostBinary, name: str, *how: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct, StructMeta
@@ -192,9 +192,7 @@ class Subject(Struct, frozen=True):
     found_by: tuple[Release, ...] = ()
 
 
-def beside_picked(
-    signature: ModuleSignature, picked: tuple[ImageSignature, ...]
-) -> ModuleSignature:
+def beside_picked(signature: ModuleSignature, picked: Sequence[ImageSignature]) -> ModuleSignature:
     """Return the module for rules, with only kind and place of images that are not picked.
 
     Hundreds of modules that differ only in other images are so judged once. If nothing is picked,

@@ -111,9 +111,7 @@ class _Graph:
             seen.update(new)
             waiting += new
 
-    def _edges(
-        self, dependencies: Iterable[Table], environment: MarkerEnvironment
-    ) -> Iterator[_Visit]:
+    def _edges(self, dependencies: list[Table], environment: MarkerEnvironment) -> Iterator[_Visit]:
         for dependency in self._budget.timed(dependencies, slow=True):
             if not environment.holds(_text(dependency.get("marker"))):
                 continue

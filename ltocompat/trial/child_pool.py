@@ -441,9 +441,27 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
                     share = self._pool.trial_run.reserve(self._pool.limits.cpu_seconds)
                     if share is None:
                         break
-                    slot.send(_batch(queue, forks=self._pool.FORKS), share)
+                    slot.send(self._batch(queue), share)
         if self._pool.trial_run.used_up:
             self._leave_the_rest()
+
+    def _batch(self, queue: deque[_Task[RequestT, AnswerT]]) -> list[_Task[RequestT, AnswerT]]:
+        """Tasks to send together: one that has no batch key or no fork, or some of one key.
+
+        What is confirmed goes in reverse, so that it has not the same tasks before it.
+        """
+        first = queue.popleft()
+        tasks = [first]
+        size = first.size
+        slow = first.message.slow
+        most = _BATCH_SLOW if slow else _BATCH_REQUESTS
+        while queue and len(tasks) < most and first.batch_key is not None and self._pool.FORKS:
+            size += queue[0].size
+            alike = queue[0].message.slow == slow and queue[0].batch_key == first.batch_key
+            if not alike or (size > _BATCH_BYTES and not slow):
+                break
+            tasks.append(queue.popleft())
+        return tasks if first.first is None else tasks[::-1]
 
     def _leave_the_rest(self) -> None:
         """Answer what there is no time for."""
@@ -498,24 +516,3 @@ class _Run(Struct, Generic[RequestT, AnswerT]):
             task.first = answer
             task.batch_key = task.batch_key if pool.safe_in_batch(task.request, answer) else None
             self._suspects.append(task)
-
-
-def _batch(
-    queue: deque[_Task[RequestT, AnswerT]], *, forks: bool
-) -> list[_Task[RequestT, AnswerT]]:
-    """Tasks to send together: one that has no batch key or no fork, or some of one key.
-
-    What is confirmed goes in reverse, so that it has not the same tasks before it.
-    """
-    first = queue.popleft()
-    tasks = [first]
-    size = first.size
-    slow = first.message.slow
-    most = _BATCH_SLOW if slow else _BATCH_REQUESTS
-    while queue and len(tasks) < most and first.batch_key is not None and forks:
-        size += queue[0].size
-        alike = queue[0].message.slow == slow and queue[0].batch_key == first.batch_key
-        if not alike or (size > _BATCH_BYTES and not slow):
-            break
-        tasks.append(queue.popleft())
-    return tasks if first.first is None else tasks[::-1]

@@ -193,7 +193,10 @@ class SingleLink(Struct, frozen=True):
         return ltoir if beside and not in_objects else ()
 
 
-def gather(place: Location, settings: ScanSettings) -> Iterator[LinkInput | Skipped]:
+_Inputs = Iterator[LinkInput | Skipped]
+
+
+def gather(place: Location, settings: ScanSettings) -> _Inputs:
     """Yield the code at a place, in the largest pieces that a linker accepts.
 
     An object or archive is one input, as for a user's linker. In other files, every module is one
@@ -218,9 +221,7 @@ def no_code_at(place: Location) -> UsageError:
     )
 
 
-def gather_each(
-    place: Location, settings: ScanSettings, where: ImageFilter | None = None
-) -> Iterator[LinkInput | Skipped]:
+def gather_each(place: Location, settings: ScanSettings, where: ImageFilter | None) -> _Inputs:
     """Yield every image at a place as a separate input; with ``where``, only matching images.
 
     Raises:
@@ -268,9 +269,7 @@ def trial_input(name: str, piece: Cut) -> TrialInput | None:
     return TrialInput(name, _KINDS[piece.what], data)
 
 
-def _pieces(
-    view: ByteView, place: Location, settings: ScanSettings
-) -> Iterator[LinkInput | Skipped]:
+def _pieces(view: ByteView, place: Location, settings: ScanSettings) -> _Inputs:
     whole = _whole(view, place, settings.limits)
     images: list[Image] = []
     modules: list[LinkedModule] = []
@@ -314,7 +313,7 @@ def _linked(stored: StoredModule, module: Module, *, hidden: bool = False) -> Li
     return LinkedModule(module, signature, alone)
 
 
-def _module(stored: StoredModule, wanted: Location) -> Iterator[LinkInput | Skipped]:
+def _module(stored: StoredModule, wanted: Location) -> _Inputs:
     if stored.region is None or wanted.entry or not stored.images:
         yield from map(linkable, stored.images)
         return

@@ -43,6 +43,9 @@ _OPEN_FILES = 4096  # of eight GPUs, each of which takes some hundred
 # Since this version Landlock holds sockets that have a name in the file system.
 _SOCKETS_SINCE = 9
 
+_Handle = Any  # a module or a function of the driver, by cuda.bindings, which has no types
+_Buffers = list[tuple[Any, bytes]]
+
 
 class _Cuda:
     """The driver of this machine, started.
@@ -141,7 +144,7 @@ class _Cuda:
         errors, information = (bytes(log).partition(b"\0")[0] for log in logs)
         return code, module, (errors, information)
 
-    def function(self, module: Any, kernel: str) -> tuple[int, Any]:  # noqa: ANN401
+    def function(self, module: _Handle, kernel: str) -> tuple[int, Any]:
         """Return the code and the kernel, which is loaded now at the latest."""
         name = kernel.encode("utf-8", "surrogateescape")
         code, function = self._call("cuModuleGetFunction", module, name)
@@ -156,13 +159,13 @@ class _Cuda:
         """Return whether the current context still works after a failure."""
         return self._call("cuCtxSynchronize")[0] == 0
 
-    def unload(self, module: Any) -> None:  # noqa: ANN401
+    def unload(self, module: _Handle) -> None:
         """Give the module back."""
         self._call("cuModuleUnload", module)
 
-    def launch(self, function: Any, launch: Launch) -> tuple[int, bytes]:  # noqa: ANN401
+    def launch(self, function: _Handle, launch: Launch) -> tuple[int, bytes]:
         """Run a kernel to its end; return the code and the content of its last buffer."""
-        buffers: list[tuple[Any, bytes]] = []
+        buffers: _Buffers = []
         values: list[int | float] = []
         types: list[Any] = []
         try:
@@ -183,11 +186,7 @@ class _Cuda:
                 self._call("cuMemFree", address)
 
     def _run(
-        self,
-        function: Any,  # noqa: ANN401
-        launch: Launch,
-        arguments: tuple[Any, Any],
-        buffers: list[tuple[Any, bytes]],
+        self, function: _Handle, launch: Launch, arguments: tuple[Any, Any], buffers: _Buffers
     ) -> tuple[int, bytes]:
         result = bytearray(len(buffers[-1][1])) if buffers else bytearray()
         signature = (launch.blocks, 1, 1, launch.threads, 1, 1)
@@ -286,7 +285,7 @@ class LoadServer(serving.Server):
             cuda.unload(module)
         return output
 
-    def _found(self, module: Any, request: LoadRequest, reply: Reply) -> bool:  # noqa: ANN401
+    def _found(self, module: _Handle, request: LoadRequest, reply: Reply) -> bool:
         for number, kernel in enumerate(request.kernels):
             self.at(AT_FUNCTION, number)
             code, _ = self._cuda.function(module, kernel)
@@ -296,7 +295,7 @@ class LoadServer(serving.Server):
                 return False
         return True
 
-    def _launched(self, module: Any, launch: Launch, reply: Reply) -> bytes:  # noqa: ANN401
+    def _launched(self, module: _Handle, launch: Launch, reply: Reply) -> bytes:
         self.at(AT_LAUNCH)
         code, function = self._cuda.function(module, launch.kernel)
         output = b""

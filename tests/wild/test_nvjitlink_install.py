@@ -11,7 +11,7 @@ import pytest
 
 from ltocompat.facts import linker_wheels
 from ltocompat.model.limits import Budget
-from ltocompat.targets.linkers import Cache, Machine, find
+from ltocompat.targets.linkers import Cache, Machine, Tool, find
 from ltocompat.targets.linkers.identify import identify
 from ltocompat.targets.linkers.installing import install_one
 from ltocompat.targets.linkers.version_request import choose
@@ -43,7 +43,7 @@ def test_what_was_installed_is_what_was_asked_for(cache: Cache) -> None:
     for linker in (first, last):
         assert hashlib.sha256(Path(linker.path).read_bytes()).hexdigest() == sums[linker.version]
         with Machine().viewed(linker.path) as view:
-            assert identify(view, Budget()).version == linker.version
+            assert identify(view, Budget(), (), Tool.NVJITLINK).version == linker.version
         assert {p.name for p in Path(linker.path).parent.iterdir()} == {
             Path(linker.path).name,
             "origin.json",

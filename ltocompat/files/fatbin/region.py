@@ -338,7 +338,8 @@ def stored_images(
         header = view.read(entry.offset, fields.header_size)
     image = _stored(entry, payload, place, section, header)
     if fields.kind == KIND_CONCATENATED:
-        return _concatenated(view.sub(entry.offset, fields.header_size), entry, image)
+        directory = view.sub(entry.offset, fields.header_size)
+        return _concatenated(directory, fields.options_offset, image)
     return (image,)
 
 
@@ -367,9 +368,7 @@ def _stored(
     return StoredImage(image, payload, (fields.version_major, fields.version_minor), header)
 
 
-def _concatenated(
-    directory: ByteView, entry: FatbinEntry, outer: StoredImage
-) -> Iterator[StoredImage]:
+def _concatenated(directory: ByteView, position: int, outer: StoredImage) -> Iterator[StoredImage]:
     """The images inside a concatenated entry.
 
     Its header holds u32 count, u32 size, and ``count`` headers of the usual layout in which the
@@ -377,7 +376,6 @@ def _concatenated(
     """
     budget = outer.payload.budget
     data = ByteView.of(outer.payload.decode())
-    position = entry.fields.options_offset
     count, _ = directory.unpack(_DIRECTORY, position)
     budget.check("entries", count, "the concatenated entry says {size} images")
     if not count:

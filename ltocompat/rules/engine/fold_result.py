@@ -103,7 +103,7 @@ def aggregate(case: Case, part: Part, judged: list[GroupVerdict], route: Route |
     hosts = _judged_hosts(case, summary)
     parts = [*(each.module_verdict for each in judged), *(needs for _, needs in hosts)]
     not_judged = frozenset[str]().union(*(part.not_judged for part in parts))
-    nothing_judged = _nothing_judged(judged, hosts, not_judged)
+    nothing_judged = _nothing_judged(judged, hosts, left_open=bool(not_judged))
     of_artifact = [
         *(replace(each, example=host.place) for host, needs in hosts for each in needs.findings),
         *artifact_findings(case, summary, judged, coverage),
@@ -182,14 +182,12 @@ def _idle(host: HostBinary, summary: ArtifactSummary) -> tuple[Component, ...]:
     return () if links else (Component.LINKER,)
 
 
-def _nothing_judged(
-    judged: list[GroupVerdict], hosts: _HostVerdicts, not_judged: frozenset[str]
-) -> bool:
+def _nothing_judged(judged: list[GroupVerdict], hosts: _HostVerdicts, *, left_open: bool) -> bool:
     """Return whether no device code was checked; what has no kernels is judged by their absence."""
     if not judged:
         return all(module_verdict.verdict is Verdict.NOT_FOR_GPU for _, module_verdict in hosts)
     with_kernels = [each for each in judged if not each.module_verdict.without_kernels]
-    return bool(not_judged) and all(
+    return left_open and all(
         each.module_verdict.verdict is Verdict.NOT_FOR_GPU for each in with_kernels or judged
     )
 

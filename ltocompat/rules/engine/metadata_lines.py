@@ -11,7 +11,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.version import Version
 
 from ltocompat.model.errors import LimitExceeded
-from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
+from ltocompat.model.limits import Budget, Limits
 from ltocompat.model.requirement import PasteLine, Required
 from ltocompat.packages.resolving import dependencies_always, together, ways_to
 from ltocompat.packages.values import Dependency, Kind, Package, normalized
@@ -22,9 +22,7 @@ _DESTINATIONS = {Kind.WHEEL: ("pip", "variant"), Kind.INSTALLED: ("pip",), Kind.
 _LOWER, _UPPER = (">=", ">"), ("<", "<=")
 
 
-def beside_metadata(
-    required: Required, package: Package, limits: Limits = DEFAULT_LIMITS
-) -> Required:
+def beside_metadata(required: Required, package: Package, limits: Limits) -> Required:
     """Return requirements whose lines are at least as tight as the package's metadata.
 
     Args:

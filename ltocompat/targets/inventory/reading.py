@@ -129,9 +129,7 @@ def _agree(found: Sequence[Sequence[Node]]) -> None:
         raise UsageError(f"has outputs with different drivers ({' and '.join(named)}); keep one")
 
 
-def _targets(
-    nodes: Sequence[Node], keys: Mapping[str, str], origin: ValueOrigin
-) -> tuple[Target, ...]:
+def _targets(nodes: list[Node], keys: Mapping[str, str], origin: ValueOrigin) -> tuple[Target, ...]:
     if not nodes:
         raise UsageError("none of its machines has an NVIDIA GPU")
     described = [(_described(node, keys), node) for node in nodes]

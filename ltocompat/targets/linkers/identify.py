@@ -31,9 +31,7 @@ _CREATE = re.compile(r"__nvJitLinkCreate_([0-9]{1,9})_([0-9]{1,9})")
 _Claims = Iterable[tuple[str, str]]
 
 
-def identify(
-    view: ByteView, budget: Budget, claims: _Claims = (), tool: Tool = Tool.NVJITLINK
-) -> Linker:
+def identify(view: ByteView, budget: Budget, claims: _Claims, tool: Tool) -> Linker:
     """Read the version of a linker from its bytes; leave its path empty.
 
     Args:

@@ -262,7 +262,7 @@ def _origin(wanted: VersionRequest, files: list[InstalledFile], kept: str) -> In
         restated(LtocompatError, text, Malformed, advice="; report this"),
         Machine().viewed(path) as view,
     ):
-        linker = identify(view, Budget(), tool=wanted.tool)
+        linker = identify(view, Budget(), (), wanted.tool)
     if not matches(wanted.asked, linker.version):
         raise LtocompatError(
             f"{requirement} contains {linker}, not the version in its name; tell the package index"

@@ -113,7 +113,7 @@ class LibcudaReader(Struct):
         if version is None and siblings[0].version and not real.startswith(WSL):
             version = siblings[0].version  # a copy under its soname; its sibling still tells
         note, calls = self._note_and_needs(real)
-        release, source = _release(cuda, note, version, (real, path))
+        release, source = _release(cuda, note, version, real, path)
         # A stub has names to link with, and calls nothing: its loader brings no library for it.
         plain = os.path.basename(real) in ("libcuda.so", LIBCUDA) and not real.startswith(WSL)
         stub = plain and version is None and not calls
@@ -183,10 +183,7 @@ class LibcudaReader(Struct):
 
 
 def _release(
-    cuda: Release | None,
-    note: CompatNote | None,
-    version: DriverVersion | None,
-    paths: tuple[str, ...],
+    cuda: Release | None, note: CompatNote | None, version: DriverVersion | None, *paths: str
 ) -> tuple[Release | None, str | None]:
     """The CUDA release of a libcuda, and who said so, best first."""
     if cuda:

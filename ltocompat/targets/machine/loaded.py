@@ -7,7 +7,6 @@ import os
 
 from msgspec import Struct
 
-from ltocompat.model.arch import Release
 from ltocompat.model.environment import Environment
 from ltocompat.model.image import HostBinary
 from ltocompat.targets.linkers import Linker
@@ -108,8 +107,3 @@ class Library(Struct, frozen=True):
     nvjitlink: Linker | None
     declared: Linker | None
     environment: Environment
-
-    @property
-    def release(self) -> Release | None:
-        """The minor release of the nvJitLink that it loads."""
-        return None if self.nvjitlink is None else self.nvjitlink.release
