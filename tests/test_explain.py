@@ -2004,6 +2004,13 @@ def test_a_pattern_finds_the_same_without_what_can_not_be_in_a_text(pattern: str
         ("a.so: undefined reference to 'f()', version 'GLIBCXX_3.4.30'", "newer C or C"),
         ("nvcc fatal   : Unknown option 'pthread'", "an option of the host compiler"),
         ("CUDA: OpenCV requires enabled 'cudev' module from 'opencv_contrib'", "EXTRA_MODULES"),
+        ("715", "instruction that the GPU can't execute"),
+        (
+            "NVRM: Xid (PCI:0000:41:00): 13, Graphics SM Warp: Illegal Instruction Encoding",
+            "instruction that the GPU can't execute",
+        ),
+        ("CUDA error: misaligned address", "address that its instruction doesn't accept"),
+        ("801", "this GPU or system doesn't have"),
     ],
 )
 def test_what_is_not_about_compatibility_says_what_helps(text: str, words: str) -> None:

@@ -178,23 +178,24 @@ def _unknown(text: str, near: str = "") -> str:
     start = text[:_LONGEST]
     found = _found("saidError", start)
     said = [row.name for words in found for row in rows(CudaError) if words == row.text]
-    named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))
+    named = _named(text, *_found("namedError", start), *said, *_found("numberedError", start))[:1]
     quoted = f'"{_error_line(text)}"'
-    heard = (row for row in prose.rows("apart") if any(places(row.line("find"), start)))
-    says: dict[str, str] = next((row.values()["says"] for row in heard), {})
-    advice = says.get("advice", "")
-    if not named or "perhaps" in says:
+    asked = (start, *(f"{error.name}: {error.text}" for _, error in named))
+    apart = ((row, words) for words in asked for row in prose.rows("apart"))
+    heard = (row.values()["says"] for row, words in apart if any(places(row.line("find"), words)))
+    says: dict[str, str] = next(heard, {})
+    known = "".join(
+        f" ({error.name}, {error.number}{'' if error.text in text else f', {error.text}'})"
+        for _, error in named
+    )
+    if "perhaps" in says or not (named or says):
         more = "if it is about CUDA, paste more of the log (all rules: ltocompat explain --all)"
-        more = f"no rule knows {quoted}{near}; {says.get('perhaps', more)}"
-        return f"{quoted} is not about compatibility: {advice}" if advice else more
-    _, error = named[0]
-    called = f"{quoted}: {error.name} ({error.number})"
-    log = values_known()["logs"].get(error.name.partition("_ERROR_")[0])
-    if log and not advice:
-        return f"{called} doesn't say why; paste the text that {log} returns"
-    why = advice or "look at the program's earlier actions"
-    meaning = "" if error.text in text else f", {error.text}"
-    return f"{quoted} is not about compatibility: {why} ({error.name}, {error.number}{meaning})"
+        return f"no rule knows {quoted}{near}; {says.get('perhaps', more)}{known}"
+    log = values_known()["logs"].get(known.lstrip(" (").partition("_ERROR_")[0])
+    if log and not says:
+        return f"{quoted}{known} doesn't say why; paste the text that {log} returns"
+    why = says.get("advice", "look at the program's earlier actions")
+    return f"{quoted} is not about compatibility: {why}{known}"
 
 
 def _error_line(text: str) -> str:
