@@ -41,6 +41,7 @@ from ltocompat.model.generic import grouped
 from ltocompat.model.paste import Paste, Reading
 from ltocompat.model.target import DriverVersion, System
 from ltocompat.model.verdict import Prose
+from ltocompat.model.words import excerpt
 from ltocompat.report import Options
 from ltocompat.report.formats.table import write
 from ltocompat.report.verbs.explain import REPORT
@@ -632,6 +633,15 @@ UNBOUNDED = re.compile(r"(?<!\\)[*+](?!\\)")
 SPEAKERS = [
     row for name in ("clients", "apart") for rows in speakers(name).values() for row in rows
 ]
+
+
+@pytest.mark.parametrize("folder", ["/x", f"/opt/{'a' * 90}", "/opt/site packages/of many words/x"])
+def test_a_line_that_is_cut_keeps_the_symbol_at_its_end(folder: str) -> None:
+    line = f"ImportError: {folder}/_C.abi3.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
+    for most in range(50, 160):
+        quoted = excerpt(line, line.index("undefined"), most)
+        assert quoted.endswith("undefined symbol: _ZN3c104cuda9SetDeviceEi")
+        assert len(quoted) <= most
 
 
 @pytest.mark.parametrize(

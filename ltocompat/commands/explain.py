@@ -184,10 +184,7 @@ def _unknown(text: str, near: str = "") -> str:
     apart = ((row, words) for words in asked for row in prose.rows("apart"))
     heard = (row.values()["says"] for row, words in apart if any(places(row.line("find"), words)))
     says: dict[str, str] = next(heard, {})
-    known = "".join(
-        f" ({error.name}, {error.number}{'' if error.text in text else f', {error.text}'})"
-        for _, error in named
-    )
+    known = "".join(f" ({error.name}, {error.number}, {error.text})" for _, error in named)
     if "perhaps" in says or not (named or says):
         more = "if it is about CUDA, paste more of the log (all rules: ltocompat explain --all)"
         return f"no rule knows {quoted}{near}; {says.get('perhaps', more)}{known}"

@@ -563,7 +563,8 @@ class SlimOptions(ReadOptions, frozen=True):
         policy: Keep code for all that this policy file names in targets, require-gpus and
             require-archs.
         ptx: Remove PTX that only future GPUs would use.
-        pack: Compress code again with Zstandard. MODE is size, balance, or a level from 1 to 19.
+        pack: Compress Zstandard code again. MODE is size, balance, or a level from 1 to 19. For
+            other code, add --to-zstd.
         to_zstd: With --pack, also use Zstandard for code that is uncompressed or compressed with
             LZ4. Drivers before 550.54.14 (CUDA 12.4) can't read the new code.
         max_bytes: Remove code until the new file has at most this size, such as 95M.

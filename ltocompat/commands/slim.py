@@ -221,9 +221,10 @@ def _smallest(
                 sizes += error.args
     gpus = "it keeps all its GPUs" if kept.everything else "it keeps those GPUs"
     raise LtocompatError(
-        f"{path!r} needs at least {min(sizes):,} bytes if {gpus}; "
-        f"{'' if options.to_zstd else 'add --pack size --to-zstd, '}name fewer GPUs with "
-        "--keep-gpu, or raise --max-bytes"
+        f"{path!r} needs at least {min(sizes):,} bytes if {gpus} "
+        "(without --max-bytes, slim says why); "
+        f"{'' if options.to_zstd else 'add --pack size --to-zstd, '}"
+        "name fewer GPUs with --keep-gpu, or raise --max-bytes"
     )
 
 

@@ -77,10 +77,11 @@ def excerpt(line: str, position: int, most: int) -> str:
     """
     if len(line) <= most:
         return line
-    start = max(0, position - _BEFORE)
-    end = start + most - len("... ") * 2
+    rest = len(line) - most + len("... ")  # from there on, the line fits whole
+    start = max(0, position - min(_BEFORE, most // 4), rest * (rest <= position))
+    end = len(line) if start >= rest else start + most - len("... ") * 2
     if start:
-        start = line.find(" ", start - 1, start + _CUT_WHOLE) + 1 or start
+        start = line.find(" ", start - 1, min(start + _CUT_WHOLE, position)) + 1 or start
     if end < len(line):
         blank = line.rfind(" ", end - _CUT_WHOLE, end + 1)
         end = blank if blank > start else end
