@@ -18,7 +18,8 @@ _INTRODUCTION = """\
 The policy lists the requirements for your releases; `ltocompat audit` checks them. Write the policy
 as tables `[tool.ltocompat.*]` in `pyproject.toml`. You can also write the same tables in
 `ltocompat.toml`, without the prefix `tool.ltocompat.`. `audit` uses the nearest of these files,
-from the current folder upwards. To use another file, add `--config FILE`.
+from the current folder upwards. If a folder has a policy in both files, `audit` exits with 2. To
+use another file, add `--config FILE`.
 
 Without a policy, `audit` checks the rules that hold on every target. It also checks what the
 package itself declares:
@@ -37,7 +38,10 @@ For completion in an editor, run `ltocompat schema policy > policy.schema.json`,
 _TITLES = {
     "targets.NAME": "Each table describes a target on which your releases will run. The table has "
     "the keys of `--deploy-target`.",
-    "promise": "This table says what your project promises about its packages.",
+    "promise": "This table says what your project promises about its packages, such as wheels. In "
+    "`[tool.ltocompat.audit]`, `require-archs` and `least-driver` are requirements for every file. "
+    "A promised `driver` also replaces the oldest driver of the CUDA major version in the "
+    "package's name (PKG-13).",
     "audit": "This table lists the requirements for every release. It also says which findings "
     "make the audit fail.",
     "audit.ignore": "Each table accepts findings until a given day. Write one table for each "

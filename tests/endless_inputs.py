@@ -428,7 +428,7 @@ ENDLESS |= {f"ptx of {name}, {read.__name__}": _ptx_attack(text, read) for name,
 def kernels_of_ptx_files(folder: Path) -> Reading:
     path = folder / "x.ptx"
     path.write_bytes(b".version 8.4\n.target sm_80\n" + b".entry a\n" * MIB)
-    return lambda limits: kernel_names([Location(str(path))], limits)
+    return lambda limits: kernel_names({Location(str(path)): False}, ScanSettings(limits=limits))
 
 
 # Objects

@@ -236,6 +236,15 @@ def test_fixes_that_differ_by_a_gpu_are_one_fix_in_every_format(capsys: Captured
         assert form == "sarif" or "sm_90, or compile" not in out, form
 
 
+def test_the_first_lines_name_every_gpu_that_fails(capsys: Captured) -> None:
+    cubin = str(FOLDER / "cubin" / "nvrtc-13.0-sm_90.cubin")
+    assert run(["audit", cubin, "--deploy-target", "R580,gpu=a100+l4"]) == 1
+    outcome, todo, *_ = capsys.readouterr().out.splitlines()
+    assert outcome.startswith("audit failed: no code for sm_80, sm_89 (error 209")
+    assert outcome.endswith("(a100, l4)")
+    assert "code=sm_80 -gencode arch=compute_89,code=sm_89" in todo
+
+
 @pytest.mark.parametrize("gpus", ["l4+a100+h100", "h100+l4", "a100+h100"])
 def test_ltoir_is_compiled_for_the_lowest_gpu_alone(gpus: str, capsys: Captured) -> None:
     ltoir = str(FOLDER / "ltoir" / "nvrtc-12.9-lto_100.ltoir")

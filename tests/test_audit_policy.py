@@ -105,6 +105,15 @@ def test_an_exception_for_another_gpu_is_not_called_superfluous(
     assert "it covers no PTX-01 finding: compare path, target, gpu and about" in text
 
 
+def test_an_exception_for_an_architecture_is_for_all_its_gpus(
+    folder: Path, capsys: Captured
+) -> None:
+    path = wheel(folder, {"k/x.ptx": ptx("run")})
+    for gpu, code in (("sm_90", 0), ("sm_80", 1)):
+        both = (ignoring("*", rule) + f'gpu = ["{gpu}"]\n' for rule in ("PTX-01", "PTX-02"))
+        assert audit(path, "".join(both), capsys)[0] == code, gpu
+
+
 def test_an_ignore_by_kernel_that_no_finding_needs_is_told(folder: Path, capsys: Captured) -> None:
     path = wheel(folder, {"k/x.ptx": ptx("run")})
     Path("ltocompat.toml").write_text(TARGET + ignoring("rum"), "utf-8")

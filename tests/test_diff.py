@@ -28,7 +28,7 @@ from verdict_values import required
 import ltocompat
 from ltocompat import Artifact, Change, Diff, Location, LtocompatError, Release
 from ltocompat.commands.comparison import saved as saved_module
-from ltocompat.commands.comparison.changes import metadata_moves
+from ltocompat.commands.comparison.changes import metadata_moves, moves
 from ltocompat.commands.comparison.pairing import label, pairs, unversioned
 from ltocompat.commands.comparison.release_side import Side
 from ltocompat.commands.comparison.requirement_changes import floor_moves
@@ -265,6 +265,29 @@ def without_debug(module: Module) -> Module:
 
 
 LINKER = CudaLibrary("libnvJitLink", "opened", "libnvJitLink.so.12", None, "name")
+
+
+def side_of(files: dict[str, int]) -> Side:
+    """A release with files, each of which opens nvJitLink and has this many modules."""
+    side = Side("x.whl", ("x.whl",), DEFAULT_LIMITS, names=False, saved=False)
+    for name, modules in files.items():
+        place = Location("x.whl", (name,))
+        for at, module in enumerate(sample_modules()[:modules]):
+            images = [replace(image, place=place.at(at)) for image in module.images]
+            side.take(replace(module, place=place.at(at), images=tuple(images)))
+        host = HostBinary(place=place, format="ELF", machine="x86-64", type="shared library")
+        side.take(replace(host, libraries=(LINKER,)))
+    return side
+
+
+def test_code_that_moved_into_a_library_of_its_own_is_not_lost() -> None:
+    """faiss-gpu-cu12 1.9 has its kernels in _swigfaiss.so, 1.14 in a libfaiss.so beside it."""
+    old, new = side_of({"core.so": 1}), side_of({"core.so": 0, "libcore.so": 1})
+    assert not any(change.breaking for change in moves(old, new))
+    # A file that a build made without its code, beside others with code, is still told.
+    others = {"y.so": 2}
+    less = moves(side_of({"core.so": 1} | others), side_of({"core.so": 0} | others))
+    assert "lost-arch" in {change.breaking for change in less}
 
 
 @st.composite

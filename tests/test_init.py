@@ -149,6 +149,17 @@ def test_a_lost_architecture_fails(folder: Path, capsys: Captured) -> None:
     assert "no code for sm_90, which require-gpus lists" in out
 
 
+def test_a_lost_family_is_asked_of_its_lowest_gpu_alone(folder: Path, capsys: Captured) -> None:
+    """Law 7: nvcc 13.0 knows no compute_107, and SASS for sm_100 runs there."""
+    name = package(folder, "cubin/nvrtc-13.0-sm_80.cubin")
+    asked = '[audit]\nrequire-gpus = ["sm_107", "sm_103", "b200", "h100"]\n'
+    Path("ltocompat.toml").write_text(asked, "utf-8")
+    assert run(["audit", name]) == 1
+    options = "arch=compute_90,code=sm_90 -gencode arch=compute_100,code=sm_100"
+    assert f"compile with -gencode {options}" in (out := capsys.readouterr().out)
+    assert "compute_103" not in out
+
+
 def test_a_gpu_that_needs_a_newer_driver_than_the_target_is_required_too(
     folder: Path, capsys: Captured
 ) -> None:

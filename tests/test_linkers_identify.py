@@ -51,7 +51,7 @@ def test_what_is_no_nvjitlink_says_why(data: bytes, reason: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"#!/bin/sh\nexec nvlink\n", "not a program"),
+        (b"#!/bin/sh\nexec nvlink\n", "not a binary"),
         (program("13.5.37", "Ptx optimizing assembler"), "it is not nvlink"),
         (program("13.5"), "doesn.t contain the version"),
         (library("13.5.37"), "it is not nvlink"),

@@ -97,6 +97,16 @@ def test_a_policy_above_the_repository_is_not_obeyed(tmp_path: Path) -> None:
     assert find_policy(str(inner)) == str(tmp_path / "checkout" / "ltocompat.toml")
 
 
+def test_of_two_policies_in_one_folder_none_is_obeyed_unseen(tmp_path: Path) -> None:
+    """What README puts into a pyproject.toml, beside the file that init wrote."""
+    written(tmp_path, TARGETS)
+    other = written(tmp_path, '[tool.ltocompat.audit]\nmax-bytes = "1MB"\n', "pyproject.toml")
+    with pytest.raises(UsageError, match=r"two policies, .*ltocompat.toml and .*pyproject.toml"):
+        find_policy(str(tmp_path))
+    Path(other).write_text("[tool.ruff]\n", "utf-8")
+    assert find_policy(str(tmp_path)) == str(tmp_path / "ltocompat.toml")
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="gives files away")
 def test_a_policy_of_another_user_is_not_obeyed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

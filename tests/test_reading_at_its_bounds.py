@@ -746,7 +746,7 @@ def test_names_are_read_no_further_than_to_the_last_module(
 
     monkeypatch.setattr(second_pass, "stored_in_file", noted)
     places = [Location(str(path), (), at * len(FATBIN)) for at in range(number)]
-    assert [*second_pass.kernel_names(places[::-1], Limits())] == places
+    assert [*second_pass.kernel_names(dict.fromkeys(places[::-1], False), ScanSettings())] == places
     assert len(met) == number
 
 

@@ -845,8 +845,10 @@ def test_a_link_without_lto_is_advised_where_it_works(monkeypatch: Patch, verdic
     part: Any = some(summary=some(single_link=False, groups=()), engine=None, mixed=True)
     part.with_own_libraries, part.missing, part.kernels = (lambda target: target), (), None
     linked = replace(ONE, nvjitlink=verdict_values.linker("13.5"), lto=True)
+    judge: Any = object.__new__(judge_artifact.ArtifactJudge)
+    judge._advises = True
     for route in (Route.LINK, Route.LOAD):
-        found = judge_artifact._on_gpu(part, linked, H100, route, route_given=True, advises=True)
+        found = judge._on_gpu(part, linked, H100, route, route_given=True)
         (finding,) = found.findings
         advised = route is Route.LINK and verdict <= UNDOCUMENTED
         assert (finding.remedy == judge_artifact._WITHOUT_LTO) == advised

@@ -53,7 +53,6 @@ LITTLE = {
     "packages.index_answers.project_files": "a page that whoever fetches it bounds",
     "packages.index_answers.project_names": "a list that whoever fetches it bounds",
     "packages.reading.package_in": "package_of, of bytes at hand",
-    "scan.second_pass.read_kernels": "reads as kernel_names does",
     "scan.slices.worth_it": "asks for a size",
     "scan.sources.opened_address": "copied within Limits.spool_bytes",
     "scan.sources.opened_file": "copied within Limits.spool_bytes",

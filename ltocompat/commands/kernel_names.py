@@ -51,8 +51,10 @@ def with_kernel_names(
         return list(records)
     # Imported here: most artifacts have no such finding.
     from ltocompat.scan.second_pass import kernel_names
+    from ltocompat.scan.walk import ScanSettings
 
-    names = kernel_names(some, limits, whole, kept)
+    wanted = dict.fromkeys(some, False) | dict.fromkeys(whole, True)
+    names = kernel_names(wanted, ScanSettings(limits=limits, kept=kept))
     return [
         _named(record, names, by_kernel) if isinstance(record, Result) else record
         for record in records

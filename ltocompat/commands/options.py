@@ -472,6 +472,7 @@ class DiffOptions(ReadOptions, frozen=True):
             inspect. - reads standard input.
         forbid: Exit with 1 after such a change. Repeatable; commas can also separate the values.
             lost-arch: an architecture of SASS or LTO-IR is gone, or all code for a GPU is gone.
+            lost-ptx: an architecture of PTX is gone, or PTX that was the only code for a GPU.
         kernels: Compare the names of kernels, which takes longer.
     """
 

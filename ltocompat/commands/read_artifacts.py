@@ -207,9 +207,9 @@ class ArtifactReader(Struct):
         gpus = None if targets is None else asked
         if wanted := unevenly_served(summaries[0], gpus):
             # Imported here: most files are served evenly.
-            from ltocompat.scan.second_pass import read_kernels
+            from ltocompat.scan.second_pass import give_kernels, kernel_names
 
-            read_kernels(summaries, wanted, self._reading.settings, view)
+            give_kernels(summaries, kernel_names(wanted, self._reading.settings, view))
 
     def fold(self, batches: Iterable[Batch], summary: SummaryBuilder) -> None:
         """Fold the batches of one file as they come, and try each with linkers and drivers."""

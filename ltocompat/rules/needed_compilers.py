@@ -125,6 +125,9 @@ class NeededCompiler(Struct, frozen=True):
         return not self.exact and not self.tried
 
 
+_Named = tuple[HostBinary, str]  # a file, and the name that it needs or opens
+
+
 def needed_compiler(part: str, shipped: Shipped) -> NeededCompiler | None:
     """Return the need of a package for a library; None for none, or if it contains the library."""
     library = LIBRARIES[part]
@@ -153,9 +156,7 @@ def needed_compiler(part: str, shipped: Shipped) -> NeededCompiler | None:
     return _nvjitlink(shipped, strength, named, linked=linked)
 
 
-def _nvrtc(
-    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]]
-) -> NeededCompiler | None:
+def _nvrtc(shipped: Shipped, strength: Strength, named: list[_Named]) -> NeededCompiler | None:
     """The need of NVRTC, of no newer a major than the package's nvJitLink (NJL-07)."""
     majors = linker_imports.majors_of(file for _, file in named)
     own = linker_imports.majors_of(_own_files(shipped, NVJITLINK))
@@ -207,7 +208,7 @@ def has_ltoir(shipped: Shipped) -> bool:
 
 
 def _nvjitlink(
-    shipped: Shipped, strength: Strength, named: list[tuple[HostBinary, str]], *, linked: bool
+    shipped: Shipped, strength: Strength, named: list[_Named], *, linked: bool
 ) -> NeededCompiler | None:
     imports = [
         (floor, host, name)
@@ -264,16 +265,14 @@ def _own_files(shipped: Shipped, library: str) -> Iterator[str]:
     return (name for name in names if library_name(name) == library and not name.endswith(".a"))
 
 
-def _asked(
-    hosts: Iterable[HostBinary], library: str, how: str, own: set[str]
-) -> Iterator[tuple[HostBinary, str]]:
+def _asked(hosts: Iterable[HostBinary], library: str, how: str, own: set[str]) -> Iterator[_Named]:
     for host in hosts:
         for file in linker_imports.files_of(host, library, how):
             if file not in own and not is_of_unpublished_toolkit(file):
                 yield host, file
 
 
-def _says(named: list[tuple[HostBinary, str]], strength: Strength) -> str:
+def _says(named: list[_Named], strength: Strength) -> str:
     if not named:
         return "the package has LTO-IR"
     host, file = named[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import chain
 
@@ -17,7 +17,6 @@ from ltocompat.model.errors import Malformed, UnreadableInput
 from ltocompat.model.generic import grouped
 from ltocompat.model.image import Image, ImageKind, Module
 from ltocompat.model.image_table import gathered
-from ltocompat.model.limits import Limits
 from ltocompat.model.location import Location
 from ltocompat.model.symbols import DeviceSymbols, SymbolsToRead
 from ltocompat.scan.describe import ReadOptions, describe, image_bytes, sass_kernels, whole_cubin
@@ -25,24 +24,6 @@ from ltocompat.scan.walk import ScanSettings, opened, stored_in_file
 
 # The wanted symbols of an image.
 _NONE, _UNDEFINED, _ALL = range(3)
-
-
-def read_kernels(
-    summaries: Iterable[ArtifactSummary],
-    wanted: Mapping[Location, bool],
-    settings: ScanSettings,
-    view: ByteView | None = None,
-) -> None:
-    """Read the kernels of modules into their groups.
-
-    Args:
-        summaries: the summaries of one file.
-        wanted: its modules to read; True: every image.
-        settings: the settings with which it was read.
-        view: its bytes; None: open it again.
-    """
-    whole = {place for place in wanted if wanted[place]}
-    give_kernels(summaries, kernel_names(wanted, settings.limits, whole, settings.kept, view))
 
 
 def give_kernels(
@@ -74,40 +55,34 @@ _UNREAD = ModuleKernels((), all_read=False)
 
 
 def kernel_names(
-    places: Iterable[Location],
-    limits: Limits,
-    whole: Collection[Location] = (),
-    kept: MemberCache | None = None,
-    view: ByteView | None = None,
+    wanted: Mapping[Location, bool], settings: ScanSettings, view: ByteView | None = None
 ) -> dict[Location, ModuleKernels]:
     """Return the kernels of the modules at these places, by place.
 
     Each innermost file is read once, up to the last of its places.
 
     Args:
-        places: modules.
-        limits: upper limits on sizes, counts and time for reading one file.
-        whole: modules of which every image is read. For others, the first image with kernels is
-            enough: a module's images come from one source, and mostly have the same kernels.
-        kept: members that the first pass unpacked.
+        wanted: modules; True: every image is read. Else the first image with kernels is enough: a
+            module's images come from one source, and mostly have the same kernels.
+        settings: limits for reading one file, and the members that the first pass unpacked.
         view: the bytes of the one file with all places; None: open each file again.
     """
-    kept, whole = kept or MemberCache(), frozenset(whole)
+    kept, limits = settings.kept or MemberCache(), settings.limits
     names: dict[Location, ModuleKernels] = {}
-    by_file = grouped((Location(place.path, place.members), place) for place in (*places, *whole))
-    for file, wanted in by_file.items():
+    by_file = grouped((Location(place.path, place.members), place) for place in wanted)
+    for file, places in by_file.items():
         if file.path == "-" and view is None:  # standard input is read once
             continue
         top, around = kept.around(file) or (Location(file.path), view)
         # Where it is gone since it was judged, what was found stands without it.
         opening = opened(file.path, limits) if around is None else nullcontext(around)
         with suppress(UnreadableInput), opening as inside:
-            left = set(wanted)
+            left = set(places)
             for stored in stored_in_file(inside, file, ScanSettings(limits=limits), top):
                 if isinstance(stored, StoredModule) and stored.place in left:
                     left.remove(stored.place)
                     read = map(_kernels_of, stored.images)
-                    every = stored.place in whole
+                    every = wanted[stored.place]
                     names[stored.place] = kernels_of_module(read, every_image=every)
                 if not left:
                     break

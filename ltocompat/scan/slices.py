@@ -165,7 +165,8 @@ class SlicedFile(Struct, Generic[T], frozen=True):
     def read(self, span: Span) -> Slice[T] | None:
         """Return the result of one slice; None if a limit is exceeded."""
         budget = Budget(self.budget.limits, deadline=self.budget.deadline)
-        walk = FatbinWalk(self.view, self.place, self.host, budget, span[0])
+        walk = FatbinWalk(self.view, self.place, self.host, budget)
+        walk.resume(span[0], ())
         records: list[T | Skipped] = []
         skipped = 0
         with suppress(LimitExceeded):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from importlib import resources
 
@@ -147,7 +147,7 @@ class CachedLinker(Struct, dict=True):
         known = {n: answer for n, answer in enumerate(kept) if answer is not None}
         new = [n for n in range(len(questions)) if n not in known]
         if new:
-            first = _joined(requests, new)
+            first = list(_joined(requests, new))
             answers = self._run([request for _, request in first])
             for (numbers, _), answer in zip(first, answers, strict=True):
                 if len(numbers) == 1 or answer.outcome is LinkOutcome.ACCEPTED:
@@ -201,7 +201,10 @@ class CachedLinker(Struct, dict=True):
         return self._stack.enter_context(pool)
 
 
-def _joined(requests: Sequence[Request], numbers: Iterable[int]) -> list[tuple[list[int], Request]]:
+_Joined = Iterator[tuple[list[int], Request]]
+
+
+def _joined(requests: Sequence[Request], numbers: Iterable[int]) -> _Joined:
     """Requests as they are asked first, each with its numbers: one link adds what only is added.
 
     Create, Destroy and the way there and back cost ten times what adding a fragment costs. A link
@@ -211,13 +214,9 @@ def _joined(requests: Sequence[Request], numbers: Iterable[int]) -> list[tuple[l
     itself.
     """
     alike = grouped((n if requests[n].complete else requests[n].options, n) for n in numbers)
-    return [
-        (
-            same,
-            replace(requests[same[0]], inputs=tuple(i for n in same for i in requests[n].inputs)),
-        )
-        for same in alike.values()
-    ]
+    for same in alike.values():
+        inputs = tuple(input_ for n in same for input_ in requests[n].inputs)
+        yield same, replace(requests[same[0]], inputs=inputs)
 
 
 def outcome_of(linker: Linker, answer: Answer, *, whole: bool = False) -> TrialOutcome:

@@ -11,7 +11,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -24,7 +24,7 @@ from ltocompat.model.limits import MIB
 from ltocompat.trial import protocol
 from ltocompat.trial.protocol import FrameReader, Message, Report
 from ltocompat.trial.trial_run import TrialRun, Watch
-from ltocompat.trial.values import LANDLOCK, SECCOMP, TrialAnswer, TrialLimits
+from ltocompat.trial.values import LANDLOCK, SECCOMP, ChildProgram, TrialAnswer, TrialLimits
 
 if TYPE_CHECKING:
     from ltocompat.trial.process import Process
@@ -52,11 +52,8 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     """Children that answer requests of one kind; use a subclass as a context manager.
 
     Args:
-        program: the child's module, and its arguments without the settings.
-        subject: the library of a child, for sentences.
-        limits: the limits of each request.
+        program: what a child runs.
         workers: number of requests that are tried at a time.
-        environ: additional environment variables of a child.
         trial_run: the CPU time of all trials of this run; None: no limit.
 
     Attributes:
@@ -72,14 +69,7 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
     FORKS: ClassVar[bool] = False
 
     def __init__(
-        self,
-        program: Sequence[str],
-        subject: str,
-        limits: TrialLimits,
-        *,
-        workers: int = 1,
-        environ: Mapping[str, str] | None = None,
-        trial_run: TrialRun | None = None,
+        self, program: ChildProgram, *, workers: int = 1, trial_run: TrialRun | None = None
     ) -> None:
         if sys.platform != "linux":
             raise Missing(
@@ -89,9 +79,9 @@ class ChildPool(Closing, ABC, Generic[RequestT, AnswerT]):
         # Imported here: other systems lack modules that it needs.
         from ltocompat.trial.process import Process
 
-        self.limits = limits
+        self.limits = limits = program.limits
         self.trial_run = trial_run or TrialRun()
-        start = functools.partial(Process, program, subject, limits, environ or {})
+        start = functools.partial(Process, program)
         self._slots: list[_Slot[RequestT, AnswerT]] = [
             _Slot(start, limits, self.trial_run, self.FORKS, _Fork(limits)) for _ in range(workers)
         ]
@@ -218,6 +208,9 @@ class _Task(Struct, Generic[RequestT, AnswerT]):
     answer: AnswerT | None = None
 
 
+_Reports = Iterator[tuple[_Task[RequestT, AnswerT], Report]]
+
+
 class _Slot(Struct, Generic[RequestT, AnswerT]):
     """A child that serves slow requests and one that forks for others; one works at a time.
 
@@ -270,7 +263,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         self._shares.append(share)
         child.send([task.message for task in tasks], share, idle=len(self.sent) == 1)
 
-    def receive(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+    def receive(self) -> _Reports[RequestT, AnswerT]:
         """Yield the reported tasks; for a child that ended, its current task."""
         child = self.current
         frames, alive = child.read()
@@ -292,9 +285,7 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
         if not alive and self.sent:
             yield from self._ended(child)
 
-    def _fork_ended(
-        self, ended: Mapping[str, Any], share: float
-    ) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+    def _fork_ended(self, ended: Mapping[str, Any], share: float) -> _Reports[RequestT, AnswerT]:
         """Without a reply to all, a fork ended at the first that it owes."""
         open_tasks = self.sent.popleft()
         fresh, self._fork = self._fork.fresh, _Fork(self._limits)
@@ -316,15 +307,13 @@ class _Slot(Struct, Generic[RequestT, AnswerT]):
             self._trial_run.give_back(share, 0.0 if number else share)
         self._shares.clear()
 
-    def expire(self) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+    def expire(self) -> _Reports[RequestT, AnswerT]:
         """End a stuck child, and report its task as timed out."""
         if self.sent and self.current.seconds_left() < 0:
             self.current.wait_ready()  # it raises where the library is what takes so long
             yield from self._ended(self.current, status=-signal.SIGALRM)
 
-    def _ended(
-        self, child: Process, status: int | None = None
-    ) -> Iterator[tuple[_Task[RequestT, AnswerT], Report]]:
+    def _ended(self, child: Process, status: int | None = None) -> _Reports[RequestT, AnswerT]:
         """The report on the task that a child ended with, the first that it owed a reply to."""
         exit_status = child.end()
         del self.children[self._fresh]

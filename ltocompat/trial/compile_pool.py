@@ -14,7 +14,14 @@ from msgspec import Struct
 from ltocompat.model.arch import Release
 from ltocompat.trial.child_pool import ChildPool
 from ltocompat.trial.protocol import Message, Report
-from ltocompat.trial.values import DEFAULT_TRIAL_LIMITS, LinkOutcome, Step, TrialAnswer, TrialLimits
+from ltocompat.trial.values import (
+    DEFAULT_TRIAL_LIMITS,
+    ChildProgram,
+    LinkOutcome,
+    Step,
+    TrialAnswer,
+    TrialLimits,
+)
 
 _PROGRAM = (f"{__package__}.compile_child",)
 
@@ -50,7 +57,7 @@ class CompilerProcess(ChildPool[Message, Compiled]):
     """
 
     def __init__(self, *, limits: TrialLimits = DEFAULT_TRIAL_LIMITS) -> None:
-        super().__init__(_PROGRAM, "NVRTC", limits)
+        super().__init__(ChildProgram(_PROGRAM, "NVRTC", limits))
 
     @property
     def nvrtc(self) -> LoadedNvrtc:

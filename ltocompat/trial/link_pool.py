@@ -23,6 +23,7 @@ from ltocompat.trial.trial_run import TrialRun
 from ltocompat.trial.values import (
     DEFAULT_TRIAL_LIMITS,
     Answer,
+    ChildProgram,
     InputKind,
     LinkOutcome,
     Request,
@@ -88,8 +89,8 @@ class Pool(ChildPool[Request, Answer]):
             except OSError as error:
                 raise no_process(self.library, error) from error
             program = (*_NVLINK_PROGRAM, self.library, folder)
-        number = workers or cores()
-        super().__init__(program, self.library, limits, workers=number, trial_run=trial_run)
+        child = ChildProgram(program, self.library, limits)
+        super().__init__(child, workers=workers or cores(), trial_run=trial_run)
 
     def close(self) -> None:
         """End all children."""

@@ -28,7 +28,7 @@ from ltocompat.trial.load_values import (
 )
 from ltocompat.trial.protocol import Message, Report
 from ltocompat.trial.trial_run import TrialRun
-from ltocompat.trial.values import TrialLimits
+from ltocompat.trial.values import ChildProgram, TrialLimits
 
 _PROGRAM = (f"{__package__}.load_child",)
 _ENVIRON = {
@@ -57,7 +57,8 @@ class LoadPool(ChildPool[LoadRequest, LoadAnswer]):
     def __init__(
         self, *, limits: TrialLimits = DEFAULT_LOAD_LIMITS, trial_run: TrialRun | None = None
     ) -> None:
-        super().__init__(_PROGRAM, "libcuda.so.1", limits, environ=_ENVIRON, trial_run=trial_run)
+        child = ChildProgram(_PROGRAM, "libcuda.so.1", limits, _ENVIRON)
+        super().__init__(child, trial_run=trial_run)
 
     @functools.cached_property
     def driver(self) -> LoadedDriver:

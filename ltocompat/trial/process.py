@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ from ltocompat.scan.workers import widen
 from ltocompat.targets.linkers.machine import environment_of_libraries
 from ltocompat.trial import protocol, serving
 from ltocompat.trial.protocol import Frame
-from ltocompat.trial.values import TrialImpossible, TrialLimits, no_process
+from ltocompat.trial.values import ChildProgram, TrialImpossible, no_process
 
 # The clock inside the child ends a request in time; the parent's comes later, for a library that
 # holds on to the signal.
@@ -52,10 +52,7 @@ class Process:
     """One child process, with the frames on their way to it.
 
     Args:
-        words: the child's module, and its arguments without ``ChildSettings``.
-        subject: its library, for sentences.
-        limits: the limits of each request.
-        environ: additional environment variables.
+        program: what it runs.
         fresh: True to serve each request in a process that served none before.
 
     Raises:
@@ -68,30 +65,21 @@ class Process:
         stderr_tail: its last output before its end; empty while it runs.
     """
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        subject: str,
-        limits: TrialLimits,
-        environ: Mapping[str, str],
-        *,
-        fresh: bool,
-    ) -> None:
-        self._subject = subject
-        self._limits = limits
+    def __init__(self, program: ChildProgram, *, fresh: bool) -> None:
+        self._program = program
         self.ready = False
         self.handshake: dict[str, Any] = {}
         self.stderr_tail = ""
         self.unsent: deque[memoryview] = deque()
         # Replies come with their output; a header and the logs fit in besides.
-        self._reader = protocol.FrameReader(limits.output_bytes * 2)
+        self._reader = protocol.FrameReader(program.limits.output_bytes * 2)
         try:
-            self._begin(words, environ, fresh=fresh)
+            self._begin(fresh=fresh)
         except OSError as error:
-            raise no_process(subject, error) from error
-        self._deadline = time.monotonic() + limits.start_seconds
+            raise no_process(program.subject, error) from error
+        self._deadline = time.monotonic() + program.limits.start_seconds
 
-    def _begin(self, words: Sequence[str], environ: Mapping[str, str], *, fresh: bool) -> None:
+    def _begin(self, *, fresh: bool) -> None:
         # On Linux and elsewhere TemporaryFile has no name, so that nothing is left behind.
         with tempfile.TemporaryFile() as file:
             file.truncate(protocol.NOTES_SIZE)
@@ -102,7 +90,7 @@ class Process:
             self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
             append = fcntl.fcntl(self._printed, fcntl.F_GETFL) | os.O_APPEND
             fcntl.fcntl(self._printed, fcntl.F_SETFL, append)
-            self._process = self._start(words, notes, environ, fresh=fresh)
+            self._process = self._start(notes, fresh=fresh)
         finally:
             os.close(notes)
         self.notes = memoryview(self._memory).cast("I")
@@ -112,19 +100,19 @@ class Process:
         os.set_blocking(self.requests_fd, False)
         os.set_blocking(self.replies_fd, False)
 
-    def _start(
-        self, words: Sequence[str], notes: int, environ: Mapping[str, str], *, fresh: bool
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, notes: int, *, fresh: bool) -> subprocess.Popen[bytes]:
+        program = self._program
         # The kernel would end a child with the thread that started it, not with its process.
         parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
-        required = self._limits.require_sandbox or bool(os.environ.get(REQUIRE_SANDBOX))
-        limits = replace(self._limits, require_sandbox=required)
+        required = program.limits.require_sandbox or bool(os.environ.get(REQUIRE_SANDBOX))
+        limits = replace(program.limits, require_sandbox=required)
         settings = serving.ChildSettings(parent, notes, fresh, limits)
+        given = msgspec.json.encode(settings).decode()
         imports = json.dumps([[*filter(os.path.isabs, sys.path)], [sys.prefix, sys.exec_prefix]])
         folder = _removed_folder()
         try:
             return subprocess.Popen(  # noqa: S603 - our own program
-                [*_PYTHON, str(folder), imports, *words, msgspec.json.encode(settings).decode()],
+                [*_PYTHON, str(folder), imports, *program.words, given],
                 cwd="/",
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -132,7 +120,7 @@ class Process:
                 bufsize=0,
                 pass_fds=(notes, folder),
                 start_new_session=True,  # which has no terminal that could be typed into
-                env={**environment_of_libraries(), **environ},
+                env={**environment_of_libraries(), **program.environ},
             )
         except OSError:
             self._printed.close()
@@ -156,7 +144,7 @@ class Process:
 
     def _take_handshake(self, handshake: dict[str, Any]) -> None:
         if "impossible" in handshake:
-            raise TrialImpossible(f"{self._subject}: {handshake['impossible']}")
+            raise TrialImpossible(f"{self._program.subject}: {handshake['impossible']}")
         if "missing" in handshake:
             raise Missing(handshake["missing"])
         self.handshake = handshake
@@ -164,9 +152,8 @@ class Process:
         self.renew_deadline()
 
     def _why_not(self, reason: str) -> str:
-        status = self.end()
-        words = self.stderr_tail.strip()
-        return f"{self._subject} can't be loaded: {reason} (status {status}) {words}".rstrip()
+        ended = f"{reason} (status {self.end()}) {self.stderr_tail.strip()}".rstrip()
+        return f"{self._program.subject} can't be loaded: {ended}"
 
     def send(self, messages: Sequence[protocol.Message], cpu_seconds: float, *, idle: bool) -> None:
         """Queue a frame of requests, and write as much as the pipe accepts."""
@@ -216,7 +203,7 @@ class Process:
 
     def renew_deadline(self) -> None:
         """Start the clock of the child's current request."""
-        self._deadline = time.monotonic() + self._limits.wall_seconds + _GRACE_SECONDS
+        self._deadline = time.monotonic() + self._program.limits.wall_seconds + _GRACE_SECONDS
 
     def seconds_left(self) -> float:
         """Return the seconds until the child must make progress; below 0 if it is stuck."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import hashlib
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from msgspec import Struct
@@ -279,3 +280,19 @@ class TrialLimits(Struct, frozen=True):
 
 
 DEFAULT_TRIAL_LIMITS = TrialLimits()
+
+
+class ChildProgram(Struct, frozen=True):
+    """A program of ours that serves trials as a child process.
+
+    Attributes:
+        words: its module, and its arguments without the settings.
+        subject: its library, for sentences.
+        limits: the limits of each request.
+        environ: additional environment variables.
+    """
+
+    words: Sequence[str]
+    subject: str
+    limits: TrialLimits
+    environ: Mapping[str, str] = {}

@@ -51,7 +51,10 @@ _SETS = ("makers", "ltoir", "isa", "compression", "imports", "libraries")
 
 def moves(old: Side, new: Side) -> Iterator[Change]:
     """Yield every change of files and of their contents."""
-    together = pairs(old.files, new.files)
+    # Code may move into a library of its own, beside a file of the old name without code.
+    files = ([name for name, file in side.files.items() if file.stored] for side in (old, new))
+    together = pairs(*files)
+    together |= pairs(old.files.keys() - together.keys(), new.files.keys() - {*together.values()})
     yield from _whole_files("file-lost", old, old.files.keys() - together.keys())
     yield from _whole_files("file-gained", new, new.files.keys() - set(together.values()))
     of_files: set[tuple[str, str, str]] = set()

@@ -104,7 +104,7 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
         verdict: The worst verdict that the table accepts; a worse verdict still makes the audit
             fail.
         target: A pattern that the target's name has to match.
-        gpu: The GPUs; [] for findings that name no GPU.
+        gpu: The GPUs: names, or architectures for all their GPUs; [] for findings that name no GPU.
         about: A pattern that the subject of the finding has to match. A baseline shows the
             subjects.
         route: The route of the modules: load or link. Write "" for a finding whose modules can use

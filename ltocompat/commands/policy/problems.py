@@ -31,6 +31,7 @@ from ltocompat.rules.builtin_rules import (
 from ltocompat.rules.catalogue.package_contents import ANY_PLATFORM
 from ltocompat.rules.catalogue.package_promises import driver_problems
 from ltocompat.rules.rule import Problem
+from ltocompat.rules.selection import runs
 
 _KINDS = {
     ArchForm.REAL: (ImageKind.SASS, "SASS"),
@@ -102,8 +103,7 @@ def _archs(
 
 def _gencode(archs: Iterable[SmArch]) -> str:
     """The options by which nvcc makes code for architectures."""
-    pairs = dict.fromkeys((f"compute_{arch.number}{arch.suffix}", arch) for arch in archs)
-    return " ".join(f"-gencode arch={virtual},code={arch}" for virtual, arch in pairs)
+    return " ".join(f"-gencode arch=compute_{a.number}{a.suffix},code={a}" for a in archs)
 
 
 def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
@@ -129,13 +129,14 @@ def _gpus(policy: Policy, required: Required) -> Iterator[Problem]:
     lost = ", ".join(
         gpu.name if gpu.name == str(gpu.arch) else f"{gpu.name} ({gpu.arch})" for gpu in missing
     )
-    served = ", ".join(f"sm_{number}" for number in services)
+    served = ", ".join(f"sm_{number}" for number in services) or "no GPU"
+    archs = {SmArch(gpu.arch.number) for gpu in missing}
+    # SASS for sm_100 also runs on sm_103, which an older nvcc may not know.
+    least = sorted(a for a in archs if not any(b < a and runs(b, a.number) for b in archs))
     yield Problem(
         Verdict.FAIL,
-        f"no code for {lost}, which require-gpus lists; "
-        + (f"there is code for {served}" if served else "there is no code for any GPU"),
-        f"compile with {_gencode(SmArch(gpu.arch.number) for gpu in missing)}, "
-        "or shorten require-gpus",
+        f"no code for {lost}, which require-gpus lists; there is code for {served}",
+        f"compile with {_gencode(least)}, or shorten require-gpus",
         origin,
         subject="GPUs",
         asked=tuple(gpu_key(gpu) for gpu in missing),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import PurePath
 
 from ltocompat.commands.policy.exceptions import read_exceptions
@@ -38,14 +37,18 @@ def find_policy(where: str = ".") -> str | None:
     The search ends at the root of the repository, which has a ``.git``.
 
     Raises:
-        UsageError: a file on the way can't be read, or belongs to neither this user nor root.
+        UsageError: a file on the way can't be read, or belongs to neither this user nor root; or
+            a folder has two policies, of which one would be obeyed unseen.
     """
     for folder in folders_around(where):
-        for name in (OWN, PYPROJECT):
-            path = os.path.join(folder, name)
-            if os.path.isfile(path) and (name == OWN or own_tables(path).tables is not None):
-                _refuse_of_others(path)
-                return _shown(path, where)
+        paths = (os.path.join(folder, name) for name in (OWN, PYPROJECT))
+        found = [p for p in paths if os.path.isfile(p) and own_tables(p).tables is not None]
+        if len(found) > 1:
+            names = " and [tool.ltocompat] in ".join(_shown(path, where) for path in found)
+            raise UsageError(f"there are two policies, {names}; keep one, or add --config FILE")
+        if found:
+            _refuse_of_others(found[0])
+            return _shown(found[0], where)
         if os.path.lexists(os.path.join(folder, ".git")):
             break
     return None
@@ -123,10 +126,8 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
 
 
 def _shown(path: str, where: str) -> str:
-    """As a user of the folder would write it."""
-    with suppress(ValueError):  # another drive
-        return os.path.normpath(os.path.join(where, os.path.relpath(path, where)))
-    return path
+    """As a user of the folder would write it, which is below the file's own."""
+    return os.path.normpath(os.path.join(where, os.path.relpath(path, where)))
 
 
 def _targets(file: PolicyFile, audit: AuditTable) -> tuple[Target, ...]:

@@ -53,7 +53,8 @@ class PolicyException(ExceptionBounds, frozen=True, kw_only=True):
         """Return whether the exception matches a finding, apart from its kernels and limits."""
         if finding.rule != self.rule or not fnmatchcase(result.target.name, self.target):
             return False
-        if self.gpus is not None and gpu_key(result.gpu) not in self.gpus:
+        gpus = {gpu_key(result.gpu), str(result.gpu and result.gpu.arch)}
+        if self.gpus is not None and gpus.isdisjoint(self.gpus):
             return False
         key = key_of(result, finding)
         if self.route not in (None, key.route) or not fnmatchcase(key.subject, self.about):

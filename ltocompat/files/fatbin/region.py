@@ -331,12 +331,11 @@ def stored_images(
     stored = view.sub(entry.offset + fields.header_size, size)
     declared = fields.decoded_size if packed else None
     payload = Payload(stored, like.compression, declared, budget)
-    header = None
+    image = _stored(entry, payload, place, section)
     if like.scrambled:
         if fields.header_size > _LONGEST_HEADER:
             raise Malformed(f"the header is longer than {_LONGEST_HEADER}: {fields.header_size}")
-        header = view.read(entry.offset, fields.header_size)
-    image = _stored(entry, payload, place, section, header)
+        image = replace(image, entry_header=view.read(entry.offset, fields.header_size))
     if fields.kind == KIND_CONCATENATED:
         directory = view.sub(entry.offset, fields.header_size)
         return _concatenated(directory, fields.options_offset, image)
@@ -344,11 +343,7 @@ def stored_images(
 
 
 def _stored(
-    entry: FatbinEntry,
-    payload: Payload,
-    place: Location,
-    section: str | None,
-    header: bytes | None = None,
+    entry: FatbinEntry, payload: Payload, place: Location, section: str | None
 ) -> StoredImage:
     fields = entry.fields
     like = _image_of(fields.kind, fields.flags, fields.sm)
@@ -365,7 +360,7 @@ def _stored(
         lists_family=entry.lists_family if like.kind is ImageKind.SASS else None,
         problems=(*like.problems, *_problems_of_sizes(fields, like.compression)),
     )
-    return StoredImage(image, payload, (fields.version_major, fields.version_minor), header)
+    return StoredImage(image, payload, (fields.version_major, fields.version_minor))
 
 
 def _concatenated(directory: ByteView, position: int, outer: StoredImage) -> Iterator[StoredImage]:

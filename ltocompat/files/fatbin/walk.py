@@ -126,8 +126,8 @@ class _Scanner(Struct):
     """
 
     _view: ByteView
-    position: int
     _budget: Budget
+    position: int = 0
     _window_end: int = 0
     _hits: deque[_Hit] = field(default_factory=deque)
 
@@ -199,26 +199,20 @@ class FatbinWalk:
         place: its place.
         host: the host file around the device code; None for a file that is device code itself.
         budget: the budget of the file.
-        start: offset where the walk begins, in bytes; it doesn't affect what is found there.
 
     Attributes:
         first: offset of the first finding; None before that.
     """
 
     def __init__(
-        self,
-        view: ByteView,
-        place: Location,
-        host: ObjectFile | None,
-        budget: Budget,
-        start: int = 0,
+        self, view: ByteView, place: Location, host: ObjectFile | None, budget: Budget
     ) -> None:
         self._view = view
         self._place = place
         self._host = host
         self._budget = budget
         self.first: int | None = None
-        self._scanner = _Scanner(view, start, budget)
+        self._scanner = _Scanner(view, budget)
         self._accounting = _Accounting(view, host, budget)
         self._prelinked = host.registration().prelinked if host else {}
         self._claimed = {offset for offsets in self._prelinked.values() for offset in offsets}

@@ -96,8 +96,7 @@ def blocks(records: Iterable[AuditRecord], options: Options) -> Iterator[Block]:
     if not policy.given:
         yield Paragraph(_NO_POLICY)
     yield from _forgiven(audit)
-    old = audit.unused
-    if old and audit.audits:
+    if audit.audits and (old := audit.unused):
         yield Items(
             "exceptions", tuple((f"{exception}: {_unused(exception, audit)}",) for exception in old)
         )
@@ -130,8 +129,7 @@ def _headline(audit: Audit) -> Iterator[Block]:
     if audit.outcome is Outcome.FAILED:
         found = _grouped(audit, Standing.COUNTS)
         if found:
-            shown = grouped_findings(_only(audit, Standing.COUNTS), join=True)
-            yield from _because("audit failed: ", found, policy, len(shown))
+            yield from _because("audit failed: ", found, policy)
         else:
             text = f"audit failed: a verdict is {policy.fail_on} or worse; "
             yield Paragraph((text, *_held_to(policy)))
@@ -156,7 +154,7 @@ def _undecided(audit: Audit) -> Iterator[Block]:
         number = count(len(trials), "finding")
         verb = "needs" if len(trials) == 1 else "need"
         reason = f"{number} {verb} a trial link: " if trials else ""
-        yield from _because(f"audit undecided: {reason}", trials or found, policy, len(found))
+        yield from _because(f"audit undecided: {reason}", trials or found, policy)
     elif audit.empty:
         nothing = "audit checked nothing: there is no device code; if that is right, "
         adding = _adding(policy, "--allow-empty", 'no-device-code = "pass"')
@@ -165,11 +163,10 @@ def _undecided(audit: Audit) -> Iterator[Block]:
         yield Paragraph(("audit undecided: a verdict is unknown; ", *_held_to(policy)))
 
 
-def _because(
-    opening: str, found: list[GroupedFinding], policy: Policy, every: int | None = None
-) -> Iterator[Block]:
-    """The first of some findings, what to do, and how to go on; ``every``: how many there are."""
-    first, others = found[0], (every or len(found)) - 1
+def _because(opening: str, found: list[GroupedFinding], policy: Policy) -> Iterator[Block]:
+    """The first of some findings, what to do, and how to go on."""
+    first = found[0]
+    others = len({(group.finding.rule, group.headline) for group in found}) - 1
     yield Paragraph((opening, *_finding(first, long_root(found))))
     untried = first.finding.verdict is Verdict.UNKNOWN and first.finding.decided_by_trial
     todo: tuple[str, ...] = (truncate(alternatives(first.fixes)),)
@@ -249,7 +246,7 @@ def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
 
 
 def _grouped(audit: Audit, standing: Standing) -> list[GroupedFinding]:
-    return grouped_findings(_only(audit, standing), lambda result, _: result.path)
+    return grouped_findings(_only(audit, standing), lambda result, _: result.path, join=True)
 
 
 def _not_forgiven(audited: Audited) -> Result:
@@ -267,7 +264,7 @@ def _forgiven(audit: Audit) -> Iterator[Block]:
     lines = [
         _line(why, group)
         for why, found in results.items()
-        for group in grouped_findings(found, lambda result, _: result.path)
+        for group in grouped_findings(found, lambda result, _: result.path, join=True)
     ]
     if lines:
         yield first_lines("not counted", lines, _MOST)

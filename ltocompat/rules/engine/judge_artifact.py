@@ -79,7 +79,7 @@ class ArtifactJudge:
     """
 
     def __init__(self, summary: ArtifactSummary, engine: Engine, *, advises: bool = True) -> None:
-        self._judge = functools.partial(_on_gpu, advises=advises)
+        self._advises = advises
         formats = {host.format for host in summary.hosts if host.linked}
         self._for_windows = formats == {"PE"}  # all its libraries and programs are
         self._whole = Part.of(summary, engine)
@@ -180,13 +180,40 @@ class ArtifactJudge:
         lines = [route for route in routes if line is None or route in (line, None)]
         for gpu, route in itertools.product(gpus or target.gpus, lines):
             on = functools.partial(
-                self._judge, target=target, gpu=gpu, route=route, route_given=wanted is not None
+                self._on_gpu, target=target, gpu=gpu, route=route, route_given=wanted is not None
             )
             variants = [
                 JudgedVariant(variant, on(used), on(alone))
                 for variant, used, alone in self._variants
             ]
             yield select_variant(variants) if variants else on(whole)
+
+    def _on_gpu(
+        self, part: Part, target: Target, gpu: Gpu | None, route: Route | None, *, route_given: bool
+    ) -> Result:
+        """Judge for one GPU; where a link fails and one without -lto does not, advise that."""
+        summary, known = part.summary, part.with_own_libraries(target)
+        case = Case(part.engine, known, gpu)
+        judge = functools.partial(_judge, case, wanted=route, route_given=route_given)
+        if summary.single_link:
+            objects = any(each.signature.needs_device_link for each in summary.groups)
+            in_link = Case(part.engine, known.for_link(objects=objects), gpu)
+            judge = functools.partial(_judge_in_link, in_link, wanted=route)
+        judged = list(map(judge, summary.groups))
+        found = aggregate(case, part, judged, route)
+        links = route is not Route.LOAD and (known.nvjitlink or known.nvlink)
+        fails = found.verdict is Verdict.FAIL
+        if not (self._advises and fails and target.lto and part.mixed and links):
+            return found
+        without = replace(target, lto=False)
+        other = self._on_gpu(part, without, gpu, route, route_given=route_given)
+        if other.verdict > Verdict.UNDOCUMENTED:
+            return found
+        findings = (
+            replace(each, remedy=_WITHOUT_LTO) if each.verdict is Verdict.FAIL else each
+            for each in found.findings
+        )
+        return replace(found, findings=tuple(findings))
 
 
 def with_origins(result: Result, known: Mapping[str, Origin]) -> Result:
@@ -206,40 +233,6 @@ def with_origins(result: Result, known: Mapping[str, Origin]) -> Result:
 
 
 _WITHOUT_LTO = "link without -lto to use the SASS and PTX instead (lto=off in the target)"
-
-
-def _on_gpu(
-    part: Part,
-    target: Target,
-    gpu: Gpu | None,
-    route: Route | None,
-    *,
-    route_given: bool,
-    advises: bool,
-) -> Result:
-    """Judge for one GPU; where a link fails and one without -lto does not, advise that."""
-    summary, known = part.summary, part.with_own_libraries(target)
-    case = Case(part.engine, known, gpu)
-    judge = functools.partial(_judge, case, wanted=route, route_given=route_given)
-    if summary.single_link:
-        objects = any(each.signature.needs_device_link for each in summary.groups)
-        in_link = Case(part.engine, known.for_link(objects=objects), gpu)
-        judge = functools.partial(_judge_in_link, in_link, wanted=route)
-    judged = list(map(judge, summary.groups))
-    found = aggregate(case, part, judged, route)
-    links = route is not Route.LOAD and (known.nvjitlink or known.nvlink)
-    fails = found.verdict is Verdict.FAIL
-    if not (advises and fails and target.lto and part.mixed and links):
-        return found
-    without = replace(target, lto=False)
-    other = _on_gpu(part, without, gpu, route, route_given=route_given, advises=False)
-    if other.verdict > Verdict.UNDOCUMENTED:
-        return found
-    findings = (
-        replace(each, remedy=_WITHOUT_LTO) if each.verdict is Verdict.FAIL else each
-        for each in found.findings
-    )
-    return replace(found, findings=tuple(findings))
 
 
 _JUDGES = {Route.LOAD: judge_loaded, Route.LINK: judge_linked}

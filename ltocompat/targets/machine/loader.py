@@ -170,9 +170,9 @@ class Loader:
         if by is None or by.file.runpath is None:
             yield from self._inherited(by)
         path = self.machine.environ.get("LD_LIBRARY_PATH", "")
-        yield from self._listed(path, ":;", BindRule.LIBRARY_PATH, self.program)
+        yield from self._listed(path, BindRule.LIBRARY_PATH, self.program)
         if by:
-            yield from self._listed(by.file.runpath or "", ":", BindRule.RUNPATH, by)
+            yield from self._listed(by.file.runpath or "", BindRule.RUNPATH, by)
         yield from self._cached(name, no_default=bool(by and by.file.no_default))
         if not (by and by.file.no_default):
             yield from (_Place(folder, BindRule.DEFAULT) for folder in self._layout.default)
@@ -187,14 +187,13 @@ class Loader:
         if self.program and self.program not in chain:
             chain.append(self.program)
         for loaded in chain:
-            yield from self._listed(loaded.file.rpath or "", ":", BindRule.RPATH, loaded)
+            yield from self._listed(loaded.file.rpath or "", BindRule.RPATH, loaded)
 
-    def _listed(
-        self, text: str, separators: str, rule: BindRule, by: Loaded | None
-    ) -> Iterator[_Place]:
+    def _listed(self, text: str, rule: BindRule, by: Loaded | None) -> Iterator[_Place]:
         """A search path; an empty part is the current folder."""
         owner = by.name if by and rule is not BindRule.LIBRARY_PATH else None
-        for part in re.split(f"[{separators}]", text) if text else ():
+        separators = "[:;]" if rule is BindRule.LIBRARY_PATH else ":"
+        for part in re.split(separators, text) if text else ():
             expanded = self._layout.expand(part, by.origin) if by else part
             folder = os.path.join(self.machine.folder, expanded).rstrip("/") or "/"
             yield _Place(folder, rule, owner)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from ltocompat.model.environment import Compiler, Environment, Jetson, LibraryPick
+from ltocompat.model.environment import Environment, Jetson
 from ltocompat.model.generic import T
 from ltocompat.model.limits import DEFAULT_LIMITS, Budget, Limits
-from ltocompat.model.linker import Linker
 from ltocompat.model.target import System
 from ltocompat.targets.linkers.machine import Machine
 from ltocompat.targets.linkers.searching import find
@@ -73,6 +72,8 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
     packages = all_of("packages of Python", lambda: wheels(machine))
     found = all_of("toolkits", lambda: toolkits(machine))
     others = all_of("copies of NVRTC and libNVVM", lambda: compilers(machine, found))
+    versions: dict[str, str | None] = {linker.path: linker.version for linker in linkers}
+    versions |= {other.path: other.version for other in others}
     return Environment(
         system=tried("the system", lambda: system(machine, wsl2=wsl2), System()),
         kernel_driver=kernel,
@@ -81,7 +82,7 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
         gpus=tried("the GPUs", lambda: gpus(machine, answers, board), answers.gpus),
         nvjitlinks=linkers,
         compilers=others,
-        picks=all_of("what loading gets", lambda: _picks(machine, linkers, others)),
+        picks=all_of("what loading gets", lambda: tuple(picks(machine, versions))),
         toolkits=found,
         wheels=packages,
         conda=tried("conda", lambda: conda(machine), None),
@@ -92,14 +93,6 @@ def probe(machine: Machine, limits: Limits = DEFAULT_LIMITS) -> Environment:
         python=machine.python or None,
         problems=tuple(dict.fromkeys(problems)),
     )
-
-
-def _picks(
-    machine: Machine, linkers: Iterable[Linker], others: Iterable[Compiler]
-) -> tuple[LibraryPick, ...]:
-    versions: dict[str, str | None] = {linker.path: linker.version for linker in linkers}
-    versions |= {other.path: other.version for other in others}
-    return tuple(picks(machine, versions))
 
 
 def is_wsl2(machine: Machine) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from msgspec import Struct
 
@@ -134,23 +134,13 @@ def least_admitted(requirements: Sequence[str]) -> DriverVersion | None:
 
 def _admitted(requirements: Sequence[str], brands: tuple[str, ...] = ()) -> Iterator[DriverVersion]:
     """The oldest driver that all of these admit, of each CUDA release before 11 and each branch."""
-    for cuda, version in drivers.earlier_drivers().items():
-        if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):
-            yield version
+    known = [(cuda, [version]) for cuda, version in drivers.earlier_drivers().items()]
     for branch in drivers.driver_branches():
-        if first := _first_admitted(requirements, branch, brands):
-            yield first
-
-
-def _first_admitted(
-    requirements: Sequence[str], branch: int, brands: tuple[str, ...] = ()
-) -> DriverVersion | None:
-    """The oldest driver of a branch that all of these admit; None if they admit none."""
-    cuda = str(drivers.branch_cuda(branch))
-    for version in sorted({drivers.first_production(branch), *drivers.driver_releases(branch)}):
-        if _admit(requirements, ContainerHost(cuda, str(version), brands=brands)):
-            return version
-    return None
+        releases = {drivers.first_production(branch), *drivers.driver_releases(branch)}
+        known.append((str(drivers.branch_cuda(branch)), sorted(releases)))
+    for cuda, versions in known:
+        hosts = ((each, ContainerHost(cuda, str(each), brands=brands)) for each in versions)
+        yield from islice((each for each, host in hosts if _admit(requirements, host)), 1)
 
 
 def _admit(requirements: Sequence[str], host: ContainerHost) -> bool:
