@@ -108,6 +108,7 @@ def test_a_fleet_without_drivers_asks_for_them(
     text = capsys.readouterr().out
     assert "driver any (slurm.txt names none: give driver=), GPU a100 " in text
     assert "driver can be 345 to a later 615 (slurm.txt names none: give driver=)" in text
+    assert "fix: give the target's exact driver, or " in text
 
 
 def test_what_a_site_calls_its_gpus_is_quoted(

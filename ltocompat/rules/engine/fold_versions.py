@@ -185,6 +185,7 @@ def _undecided(finding: Finding, target: Target, found: _OnVersions) -> Finding:
     # Beside it, other modules may fare worse by the same rule.
     bad = next(exact for exact, result in found if result and finding in result.findings)
     can_be = " and ".join(f"{_PARTS[part]} {_range(getattr(target, part))}" for part in parts)
+    names = " and ".join(_PARTS[part] for part in parts)
     there = " with ".join(str(getattr(bad, part).value) for part in parts)
     outcome = "fail" if finding.verdict is Verdict.FAIL else f"be {finding.verdict}"
     demand = (finding.headline or finding.message).partition(f"; {THE_TARGET_HAS} ")[0]
@@ -194,6 +195,7 @@ def _undecided(finding: Finding, target: Target, found: _OnVersions) -> Finding:
         verdict=Verdict.UNKNOWN,
         level=LEVELS[Verdict.UNKNOWN],
         message=f"{headline}, and {there} would {outcome}: give the full version",
+        remedy=f"give the target's exact {names}" + f", or {finding.remedy}" * bool(finding.remedy),
         headline=headline,
     )
 
