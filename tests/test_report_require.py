@@ -217,3 +217,12 @@ def test_one_link_of_several_files_is_headed_by_their_paths(capsys: Captured) ->
     paths = [str(FOLDER / "ltoir" / f"nvrtc-{made}-lto_80.ltoir") for made in ("12.4", "13.0")]
     assert run(["require", "--together", *paths]) == 0
     assert capsys.readouterr().out.startswith(f"{paths[0]} + {paths[1]}: 2 modules\n")
+
+
+def test_lines_to_paste_stand_once_for_artifacts_that_have_the_same(capsys: Captured) -> None:
+    """As the libraries of an environment, which has one Dockerfile."""
+    alike = [str(FOLDER / "fatbin" / f"nvcc-13.0-{kind}.fatbin") for kind in ("none", "size")]
+    other = str(FOLDER / "cubin" / "nvrtc-12.4-sm_80.cubin")
+    for paths, times in ((alike[:1], 1), (alike, 1), ([alike[0], other], 3)):
+        assert run(["require", *paths]) == 0
+        assert capsys.readouterr().out.count("to paste into a Dockerfile") == times

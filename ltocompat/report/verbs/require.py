@@ -69,8 +69,9 @@ def blocks(records: Records, options: Options) -> Iterator[Block]:
             several.append(record)
     # The answer for all of them comes first.
     yield from _totals(several, setters, empty)
+    of_all = _texts(joint(several)) if len(several) > 1 else []
     for required in several:
-        yield from _artifact(required, options)
+        yield from _artifact(required, options, lines=_texts(required) != of_all)
 
 
 def _totals(
@@ -133,9 +134,14 @@ def has_nothing(required: Required) -> bool:
     return not required.modules and not required.skipped
 
 
-def _artifact(required: Required, options: Options) -> Iterator[Block]:
+def _texts(required: Required) -> list[str]:
+    return [line.text for line in required.lines if line.where in _PASTED]
+
+
+def _artifact(required: Required, options: Options, *, lines: bool) -> Iterator[Block]:
+    """An artifact; its lines to paste are left out if they are those of all artifacts."""
     known = [service for service in required.services if service.name != NEXT]
-    yield from _summary(required, lines=not options.quiet)
+    yield from _summary(required, lines=lines and not options.quiet)
     if options.quiet:
         return
     if required.variants:
