@@ -68,6 +68,9 @@ class Line(Struct, frozen=True):
         return self.result.coverage.served > 0
 
 
+_ByRoute = dict[Route | None, Line]
+
+
 def newest_passing_range(
     versions: Sequence[VersionT], lines: Sequence[Line], fixed: Callable[[Objection], bool]
 ) -> Floor[VersionT] | None:
@@ -124,11 +127,9 @@ class Checked:
         used = [parts.used for parts in variant_parts(summary)] or [summary]
         self._classes = tuple(TargetClasses(each, engine) for each in used)
         self._starts_on = bool(summary.starts_on)
-        self._kept: dict[Hashable, dict[Route | None, Line]] = {}
+        self._kept: dict[Hashable, _ByRoute] = {}
 
-    def lines(
-        self, gpu: Gpu, driver: DriverVersion | None, linker: Release
-    ) -> dict[Route | None, Line]:
+    def lines(self, gpu: Gpu, driver: DriverVersion | None, linker: Release) -> _ByRoute:
         """Return the verdict of each route; under None, if every module has only one."""
         # What is wanted is verdicts, rules and coverage; only messages name the target.
         key: Hashable = tuple(classes.of(gpu, driver, linker) for classes in self._classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -39,10 +39,10 @@ def target_of(environment: Environment, name: str = THIS_MACHINE) -> Target:
 def _driver(environment: Environment) -> VersionSet[DriverVersion] | None:
     kernel, user = environment.kernel_driver, environment.user_driver
     if kernel:
-        return _known(str(kernel.version), (kernel.version,), kernel.source)
+        return _known((kernel.version,), kernel.source)
     # A driver's libcuda is of the kernel driver's version; a compat copy or a stub tells nothing.
     if user and user.version and not user.is_compat and not user.stub:
-        return _known(str(user.version), (user.version,), user.real)
+        return _known((user.version,), user.real)
     return None
 
 
@@ -50,7 +50,7 @@ def _compat(environment: Environment) -> VersionSet[Release] | None:
     user = environment.user_driver
     if user is None or not user.is_compat or user.cuda is None:
         return None
-    return _known(str(user.cuda), (user.cuda,), f"{user.path} ({user.cuda_source})")
+    return _known((user.cuda,), f"{user.path} ({user.cuda_source})")
 
 
 def _picked(environment: Environment, library: str) -> VersionSet[Release] | None:
@@ -64,8 +64,7 @@ def _picked(environment: Environment, library: str) -> VersionSet[Release] | Non
     if not found:
         return None
     sources = (source for ways in found.values() for source in ways)
-    releases = sorted(found)
-    return _known(" or ".join(map(str, releases)), releases, ", ".join(sources))
+    return _known(sorted(found), ", ".join(sources))
 
 
 def _nvlink(environment: Environment) -> VersionSet[Release] | None:
@@ -74,7 +73,7 @@ def _nvlink(environment: Environment) -> VersionSet[Release] | None:
     having.sort(key=lambda toolkit: "PATH" not in toolkit.reached)
     for toolkit in having[:1]:
         release = Release.parse(toolkit.version or "")
-        return _known(str(release), (release,), f"{toolkit.root} ({toolkit.evidence})")
+        return _known((release,), f"{toolkit.root} ({toolkit.evidence})")
     return None
 
 
@@ -88,7 +87,6 @@ def _gpu(local: LocalGpu, *, tegra: bool) -> Gpu | None:
     return Gpu(local.name, local.arch, data_center=True if tegra else None, tegra=tegra)
 
 
-def _known(text: str, values: Iterable[T], source: str) -> VersionSet[T]:
-    return VersionSet(
-        text, tuple(values), quantifier=Quantifier.ONE_OF, source=f"{THIS_MACHINE}: {source}"
-    )
+def _known(values: Sequence[T], source: str) -> VersionSet[T]:
+    text = " or ".join(map(str, values))
+    return VersionSet(text, tuple(values), Quantifier.ONE_OF, f"{THIS_MACHINE}: {source}")
