@@ -153,18 +153,13 @@ def _with_releases(records: Iterable[_Said], releases: Releases, folder: str) ->
             continue
         result = record.result
         name, driver, gpu = result.distribution.partition(" ")[0], result.target.driver, result.gpu
-        asked = (name, result.target.name, gpu)
-        if (
-            not name
-            or driver is None
-            or gpu is None
-            or asked in told
-            or result.target.system.name == "windows"
-        ):
+        asked, system = (name, result.target.name, gpu), result.target.system
+        left_out = asked in told or system.name == "windows"
+        if not name or driver is None or gpu is None or left_out:
             continue
         told.add(asked)
         below = (*min(each.numbers for each in driver.values), 0)  # that driver is enough
-        archs, system = [f"sm_{gpu.arch.number}"], result.target.system
+        archs = [f"sm_{gpu.arch.number}"]
         release = releases.newest(name, "driver", archs, below, system)
         where = f"{result.target.name} ({gpu.name})"
         found = f"{release} is the newest" if release else "there is no"

@@ -91,13 +91,8 @@ class Location(Struct, frozen=True, gc=False, repr_omit_defaults=True):
         """Return whether ``other`` is this place or lies inside it."""
         if self.path != other.path or self.members != other.members[: len(self.members)]:
             return False
-        if self.offset is None:
-            return True
-        return (
-            self.members == other.members
-            and self.offset == other.offset
-            and self.entry == other.entry[: len(self.entry)]
-        )
+        around = (other.members, other.offset, other.entry[: len(self.entry)])
+        return self.offset is None or around == (self.members, self.offset, self.entry)
 
     @classmethod
     def parse(cls, text: str) -> Location:

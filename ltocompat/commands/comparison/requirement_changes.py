@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Generic
@@ -40,7 +41,7 @@ def floor_moves(old: Required, new: Required, imports: _Imports) -> Iterator[Cha
 
 def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change]:
     """The floors of links, those of single GPUs, and of imports; links ask for imports, too."""
-    rose = _rose(_bounds(old), _bounds(new))
+    rose = any(map(operator.lt, _bounds(old), _bounds(new)))
     texts = linker_text(old), linker_text(new)
     if texts[0] != texts[1]:
         yield Change("nvjitlink", "", "", *texts, 1, NVJITLINK_ROSE if rose else None)
@@ -54,23 +55,15 @@ def _linkers(old: Required, new: Required, imports: _Imports) -> Iterator[Change
         yield Change("nvjitlink-imports", "", "", _release(before), _release(after), 1, word)
 
 
-_Bounds = tuple[Release, Release] | None
-_BEYOND = Release(sys.maxsize, 0)
+_NOT_ASKED, _BEYOND = Release(0, 0), Release(sys.maxsize, 0)
 
 
-def _bounds(code: Required) -> _Bounds:
+def _bounds(code: Required) -> tuple[Release, Release]:
     """Below the first of them nothing works, from the second on everything does."""
     floor = code.nvjitlink
     if floor is None:
-        return (_BEYOND, _BEYOND) if code.nvjitlink_beyond else None
+        return (_BEYOND, _BEYOND) if code.nvjitlink_beyond else (_NOT_ASKED, _NOT_ASKED)
     return floor.possible, floor.sure or _BEYOND
-
-
-def _rose(old: _Bounds, new: _Bounds) -> bool:
-    """Return whether either bound is higher; where nothing is asked they are the lowest of all."""
-    if new is None or old is None:
-        return new is not None
-    return new[0] > old[0] or new[1] > old[1]
 
 
 def _release(release: Release | None) -> tuple[str] | None:

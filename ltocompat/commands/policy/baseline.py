@@ -46,9 +46,8 @@ class Baseline(Struct, frozen=True):
 
     def knows(self, fingerprint: str, gpu: str, extent: FindingExtent) -> bool:
         """Return whether an artifact has the finding on this GPU, to at least the same extent."""
-        return any(
-            no_worse(extent, extents.get(gpu, ())) for extents in self.findings.get(fingerprint, ())
-        )
+        known = self.findings.get(fingerprint, ())
+        return any(no_worse(extent, extents.get(gpu, ())) for extents in known)
 
     def extents(self, fingerprint: str) -> Extents:
         """Return, for each GPU, the largest extent that a finding has in any artifact."""
