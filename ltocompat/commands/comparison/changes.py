@@ -60,8 +60,7 @@ def moves(old: Side, new: Side) -> Iterator[Change]:
     of_files: set[tuple[str, str, str]] = set()
     for before, after in together.items():
         for in_file in _in_files(after, old.files[before], new.files[after]):
-            if in_file.kind in ("arch-lost", "arch-gained"):
-                of_files |= {(in_file.kind, in_file.about, arch) for arch in _words(in_file)}
+            of_files |= {(in_file.kind, in_file.about, word) for word in _words(in_file)}
             yield in_file
         yield from _kernels(after, before, old, new)
     for change in _archs("", _whole(old), _whole(new)):

@@ -229,7 +229,7 @@ class Side:
             if self.kernels >= self._most_kernels:
                 self.overflowed = True
                 return
-            self.kernels += 1
+            self.kernels += all(key not in names for names in file.kernels.values())
             shown = name[:_LONGEST_NAME] if self._name_bytes < _MOST_NAME_BYTES else ""
             self._name_bytes += len(shown)
             known[key] = shown
