@@ -127,7 +127,7 @@ class _ExceptionTable(_Table, frozen=True, kw_only=True):
     gpu: Annotated[
         Text | tuple[forms.GpuNames, ...] | None, _key('["h100"]', forms.GPUS, "every GPU")
     ] = None
-    about: Annotated[Word, _key('"PTX compute_90"')] = ANY
+    about: Annotated[Word, _key('"PTX alone"')] = ANY
     route: Annotated[Literal["load", "link", ""] | None, _key('"load"', without="any route")] = None
     modules: Annotated[Annotated[int, Meta(ge=0)] | None, _key("3", without="any number")] = None
     asks: Annotated[Words | None, _key('["driver 525.60.13"]', without="any version")] = None

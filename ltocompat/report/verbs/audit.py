@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ltocompat.commands.advice import LOAD_OPTION, TRIAL_OPTION
 from ltocompat.commands.audit import AuditScope, AuditTally
+from ltocompat.commands.policy.fingerprint import key_of
 from ltocompat.commands.policy.gate import FORGIVEN, HELD_UP, Assessed, Audited, Standing
 from ltocompat.commands.policy.lines import policy_lines
 from ltocompat.commands.policy.values import Policy, PolicyException
@@ -112,7 +113,8 @@ def _unused(exception: PolicyException, audit: Audit) -> str:
                 about = f"it covers only a part of the finding: {beyond}"
                 return about if beyond else "the finding is worse than the exception allows"
             if finding.rule == rule:
-                other = f"it covers no {rule} finding: compare path, target, gpu and about"
+                about = f"about (here {key_of(result, finding).subject!r})"
+                other = f"it covers no {rule} finding: compare path, target, gpu and {about}"
     return other or "this audit has no such finding; correct the exception, or delete it"
 
 
@@ -240,8 +242,7 @@ def _finding(group: GroupedFinding, root: str) -> tuple[str, ...]:
 def _only(audit: Audit, *standings: Standing) -> Iterator[Result]:
     """The results with only these findings."""
     for audited in audit.audits:
-        found = tuple(finding for finding, _ in audited.having(*standings))
-        if found:
+        if found := tuple(finding for finding, _ in audited.having(*standings)):
             yield replace(audited.result, findings=found)
 
 
