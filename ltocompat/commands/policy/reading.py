@@ -97,7 +97,8 @@ def read_policy(path: str, today: dt.date | None = None) -> Policy:
     """
     found = own_tables(path)
     if found.tables is None:
-        raise UsageError(f"{path} has no policy; write [tool.ltocompat.targets.NAME] into it")
+        hint = "add tables as ltocompat init -o new.toml writes them, each as [tool.ltocompat.NAME]"
+        raise UsageError(f"{path} has no policy; {hint}")
     file = PolicyFile(path, found.prefix, found.tables)
     tables = file.read()
     audit = tables.audit
