@@ -24,6 +24,7 @@ from package_writer import (
 )
 from reading import records_of
 from samples import FOLDER
+from windows_twins import pe_image
 
 import ltocompat
 from ltocompat import Artifact, Image, ImageKind, Limits, Location, Module, Skipped
@@ -140,15 +141,17 @@ def test_a_single_compressed_file_is_a_container_of_one(tmp_path: Path, suffix: 
 def test_a_zip_behind_a_program_is_read_and_so_is_the_program(
     windows: bool, method: int, tmp_path: Path
 ) -> None:
-    """As installers that unpack themselves are; the program may be any, or have device code."""
+    """As installers that unpack themselves are."""
     data = LIBRARY.read_bytes()
+    program = pe_image({".nv_fatb": FATBIN.read_bytes()}) if windows else data
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", method) as archive:
         archive.writestr("lib/libx.so", data)
     path = tmp_path / "setup"
-    path.write_bytes((b"MZ" + bytes(600) if windows else data) + packed.getvalue())
-    whole = {("lib/libx.so",): found(LIBRARY)[()]}
-    assert found(path) == (whole if windows else found(LIBRARY) | whole)
+    path.write_bytes(program)
+    whole = found(path) | {("lib/libx.so",): found(LIBRARY)[()]}
+    path.write_bytes(program + b"#!python.exe\n" * windows + packed.getvalue())
+    assert found(path) == whole
     with pytest.raises(ltocompat.LtocompatError, match="a container that ltocompat can't write"):
         list(ltocompat.slim(path, output=tmp_path / "out", keep_gpus=["h100"]))
 

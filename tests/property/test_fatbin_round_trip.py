@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import struct
+import zipfile
 
 from fatbin_writer import KINDS, EntrySpec, concatenated, entry, region
 from hypothesis import example, given
@@ -110,6 +113,41 @@ def test_a_fatbin_whose_payload_ends_as_a_zip_does_is_a_fatbin() -> None:
     directory_end = b"PK\x05\x06".ljust(22, b"\0")
     (image,) = images_of(region([entry(EntrySpec(KINDS["ptx"], text + directory_end))]))
     assert image.kind is ImageKind.PTX
+
+
+PROGRAM = (FOLDER / "objects" / "nvcc-13.5-rdc-sass+ptx").read_bytes()
+HEADS = (
+    b"",
+    PROGRAM,
+    CUBINS[0],
+    region([entry(EntrySpec(KINDS["sass"], CUBINS[0]))]),
+)
+
+
+def kinds(data: bytes) -> list[ImageKind]:
+    return [image.kind for image in images_of(data)]
+
+
+def zip_with(members: int) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(members):
+            archive.writestr(f"{number}.txt", b"text")
+    return packed.getvalue()
+
+
+@given(st.sampled_from(HEADS), st.integers(0, 2), st.integers(0, 40))
+def test_code_in_front_of_a_zip_is_not_lost_to_it(head: bytes, members: int, moved: int) -> None:
+    """Whether the zip is the end of a payload, or its directory points into the code."""
+    text = b".version 8.4\n.target sm_80\n"
+    kept = region([entry(EntrySpec(KINDS["ptx"], text + b" " * moved + zip_with(members)))])
+    plain = region([entry(EntrySpec(KINDS["ptx"], text))])
+    assert kinds(head + kept) == kinds(head + plain)
+    into = bytearray(head + zip_with(2))
+    directory, end = into.index(b"PK\1\2", len(head)), into.rindex(b"PK\5\6")
+    struct.pack_into("<I", into, directory + 42, moved)
+    struct.pack_into("<I", into, end + 16, directory)
+    assert kinds(bytes(into)) == kinds(head)
 
 
 @given(st.lists(specs(), min_size=1, max_size=3), st.binary(min_size=1, max_size=100))

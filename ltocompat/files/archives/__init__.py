@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Protocol
 
 from ltocompat.files.archives.member import ImageMembers
@@ -12,12 +13,14 @@ from ltocompat.files.first_bytes import (
     BLOCK,
     RPM_MAGIC,
     ZIP_END_MAGIC,
+    holds_no_code,
     is_ar,
     is_tar,
     may_be_zip,
     names_image,
     packing_of,
 )
+from ltocompat.model.errors import Malformed
 from ltocompat.model.limits import Budget
 from ltocompat.model.location import Location
 
@@ -90,12 +93,18 @@ _ZIP_END = 22 + 0xFFFF
 def split_program(view: ByteView, budget: Budget) -> tuple[ByteView, ContainerFormat | None]:
     """Return a program without the zip behind it, and the reader of that zip; None for no zip.
 
-    Installers that unpack themselves are such files.
+    Installers that unpack themselves are such files. Between the program and the first member of
+    the zip may be text, as of the launchers of pip, but nothing that may hold device code.
     """
     tail = view.peek(max(view.size - _ZIP_END, 0), _ZIP_END)
     if may_be_zip(view) or ZIP_END_MAGIC not in tail:
         return view, None
     from ltocompat.files.archives import zip as zips
+    from ltocompat.files.objects import structure_of
 
-    begin = zips.begin(view, budget)
-    return view.sub(0, begin), zips if begin < view.size else None
+    with suppress(Malformed):
+        begin, program = zips.begin(view), structure_of(view, budget)
+        end = max((section.end for section in program.sections), default=0) if program else 0
+        if 0 < end <= begin and holds_no_code(view.sub(end, begin - end)):
+            return view.sub(0, begin), zips
+    return view, None

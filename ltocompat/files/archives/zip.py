@@ -244,9 +244,17 @@ def sniff(view: ByteView, _: Budget) -> bool:
     return first or (may_be_zip(view) and _is_whole(view))
 
 
-def begin(view: ByteView, budget: Budget) -> int:
-    """Return the offset of the first member of a whole zip; for any other file, its size."""
-    return _headers(view, find_end(view), budget)[0] if _is_whole(view) else view.size
+def begin(view: ByteView) -> int:
+    """Return the offset of the first member of a zip that ends with the file.
+
+    Raises:
+        Malformed: the file ends otherwise, or the directory or its first member is damaged.
+    """
+    first = next(entries(view, find_end(view)), None) if _is_whole(view) else None
+    if first is None:
+        raise Malformed("the file doesn't end as a zip with members does")
+    _local_header(view, first)
+    return first.header
 
 
 def members(view: ByteView, place: Location, wanted: Location, budget: Budget) -> Members:
