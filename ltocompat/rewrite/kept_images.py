@@ -16,7 +16,7 @@ from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.slimmed import RemovalReason
 from ltocompat.model.target import Gpu, System
 from ltocompat.model.weight import Waste
-from ltocompat.rules.selection import pick_for_driver, usable
+from ltocompat.rules.selection import pick_for_driver, serving, usable
 from ltocompat.rules.weight_advice import GPU_TO_COME, dead, known_numbers, loaded_as_it_is
 from ltocompat.targets.gpu_groups import gpus_named
 
@@ -107,7 +107,7 @@ def _numbers(kept: Kept) -> tuple[int, ...]:
 def _taken(module: ModuleSignature, kept: Kept) -> set[int]:
     """Numbers of the images that a driver takes, or that are kept by their architecture."""
     images = module.images
-    picks = (pick_for_driver(module, number).images for number in _numbers(kept))
+    picks = (serving(module, number) for number in _numbers(kept))
     taken = {images.index(image) for found in picks for image in found}
     return taken | {n for n, image in enumerate(images) if image.picked_by in kept.archs}
 

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ltocompat.facts import gpus
 from ltocompat.model.arch import SmArch
@@ -118,6 +119,19 @@ def pick_for_driver(signature: ModuleSignature, gpu: int) -> Pick:
     found = tuple(image for image in relinked if image is not None)
     whole = found and len(found) == len(relinked)
     return Pick(found) if whole else Pick((), _missed(signature, gpu))
+
+
+def serving(signature: ModuleSignature, gpu: int) -> tuple[ImageSignature, ...]:
+    """Return the images that serve a GPU of a module that is loaded without a link.
+
+    Whether discrete GPUs refuse SASS of integrated ones was not measured. If they do, the driver
+    picks of the rest, which serves as well.
+    """
+    picked = pick_for_driver(signature, gpu).images
+    if gpus.is_tegra(gpu) or not any(map(_for_integrated, picked)):
+        return picked
+    rest = tuple(image for image in signature.images if not _for_integrated(image))
+    return (*picked, *pick_for_driver(replace(signature, images=rest), gpu).images)
 
 
 def _integrated_only(images: Iterable[ImageSignature], gpu: int) -> bool:

@@ -23,7 +23,7 @@ from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Saving
 from ltocompat.model.words import count, truncate_list
 from ltocompat.rules import floors
 from ltocompat.rules.prose import rows
-from ltocompat.rules.selection import compiles, pick_for_driver, runs
+from ltocompat.rules.selection import compiles, pick_for_driver, runs, serving
 
 # A number above all that there will be: PTX is there for GPUs that nobody knows yet.
 GPU_TO_COME = 1990
@@ -141,7 +141,7 @@ def _waste(
         return Waste.PRELINKED if linked and _linked_everywhere(image.arch, image, module) else None
     loaded = loaded_as_it_is(module)
     if loaded:
-        takers = [n for n in known_numbers() if image in pick_for_driver(module, n).images]
+        takers = [n for n in known_numbers() if image in serving(module, n)]
     else:
         fits = runs if image.kind is ImageKind.SASS else compiles
         takers = [number for number in known_numbers() if fits(image.arch, number)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fatbin_writer import EntrySpec, concatenated, entry, region
 from generated_artifacts import mixed_modules
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from samples import FOLDER
 
@@ -17,6 +17,7 @@ from ltocompat.model.image import ImageKind
 from ltocompat.model.location import Location
 from ltocompat.model.signature import ImageSignature, ModuleSignature
 from ltocompat.model.weight import ImageTally, Measured, MeasuredLibrary, Weight
+from ltocompat.rewrite.kept_images import Kept, is_loaded, reasons
 from ltocompat.rules.selection import pick_for_driver
 from ltocompat.rules.weight_advice import dead
 from ltocompat.scan import walk
@@ -120,6 +121,33 @@ def test_nobody_misses_what_is_dead(module: ModuleSignature, x86: bool) -> None:
         if loaded and not (x86 and number in ARM_ALONE):
             before = pick_for_driver(module, number).images
             assert pick_for_driver(rest, number).images == before, number
+
+
+@given(MODULES, st.sampled_from([80, 86, 87, 89, 90, 100, 110, 120]))
+@example(final(["sm_87", "compute_87"]), 89)
+def test_slim_leaves_a_gpu_what_it_takes_even_if_it_refuses_code_of_orin(
+    module: ModuleSignature, number: int
+) -> None:
+    why = reasons(module, kept=Kept((number,), ptx=False), machine=None, linked=True)
+    pairs = zip(module.images, why, strict=True)
+    rest = ModuleSignature(tuple(i for i, gone in pairs if gone is None), module.registered)
+    for orin in (True, False):
+        had, has = (
+            ModuleSignature(
+                tuple(i for i in each.images if orin or not of_orin(i)), registered=True
+            )
+            for each in (module, rest)
+        )
+        before = pick_for_driver(had, number).images
+        doubted = any(map(of_orin, pick_for_driver(module, number).images))
+        asked = orin or (doubted and not gpus.is_tegra(number))
+        if asked and is_loaded(module, linked=True):
+            assert pick_for_driver(has, number).images == before
+
+
+def of_orin(image: ImageSignature) -> bool:
+    arch = image.arch
+    return image.kind is ImageKind.SASS and arch is not None and gpus.is_tegra(arch.number)
 
 
 @given(MODULES, st.lists(st.integers(0, 10_000), min_size=4, max_size=4), st.data())
