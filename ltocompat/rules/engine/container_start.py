@@ -71,7 +71,7 @@ def _condition(name: str, text: str, result: Result, summary: ArtifactSummary) -
     other = "name the exact driver and GPU" if met is None and least else "use another image"
     update = f"update the driver to {least} or newer" if older else other
     runs = result.verdict <= Verdict.JIT and not result.not_judged
-    hidden = ", or use docker run -e NVIDIA_DISABLE_REQUIRE=1, since the code would run there"
+    hidden = ", or set NVIDIA_DISABLE_REQUIRE=1, since the code would run there"
     return _finding(
         CONTAINER_REFUSED,
         Verdict.UNKNOWN if met is None else Verdict.FAIL,
