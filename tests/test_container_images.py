@@ -435,13 +435,18 @@ def test_the_driver_that_an_image_waits_for_is_named(
     assert told.startswith(remedy)
 
 
-def test_the_brands_that_start_an_image_are_named(tmp_path: Path) -> None:
+def test_the_brands_that_start_an_image_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """NVML's, as ``nvidia-smi -q`` shows them under Product Brand."""
     line = "cuda>=12.4 brand=grid,driver>=470,driver<471 brand=tesla,driver>=535,driver<536 "
     path = image(tmp_path, f"NVIDIA_REQUIRE_CUDA={line}brand=nvidia,driver>=535,driver<536")
     found = check(path, "driver=535.54.03,gpu=a100", floors=False)
     (told,) = {each.message for r in found for each in r.findings if each.rule == "ENV-01"}
     assert "cuda>=12.4, or a GPU of brand nvidia or tesla (see Product Brand" in told
+    report = str(path), "--deploy-target", "driver=535.54.03,gpu=a100"
+    assert run(["check", *report]) == 3
+    assert "or set NVIDIA_DISABLE_REQUIRE=1, since the code would run" in capsys.readouterr().out
 
 
 def test_the_named_driver_is_the_oldest_that_starts_an_image() -> None:

@@ -59,7 +59,7 @@ def read(
             return
         # The largest first, so that none is left for one core at the end.
         order = sorted(range(len(items)), key=sizes.__getitem__, reverse=True)
-        name = f"{len(items):,} files, the first {path_of(items[0])}"
+        name = f"in {len(items):,} files"
 
         def waiting(read: Sequence[int]) -> None:
             settings.report(name, sum(map(min, read, sizes)), sum(sizes))
