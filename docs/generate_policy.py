@@ -46,9 +46,9 @@ _TITLES = {
     "make the audit fail.",
     "audit.ignore": "Each table accepts findings until a given day. Write one table for each "
     "finding.",
-    "audit.allow": "Each table accepts findings without an end date. If two tables match one "
-    "finding, the table with the narrower pattern applies. `audit` first compares the paths of the "
-    "two tables, then their subjects, kernels, targets, GPUs and routes.",
+    "audit.allow": "Each table accepts the findings that it matches, forever. If two tables "
+    "match one finding, the table with the narrower pattern applies. `audit` first compares the "
+    "paths of the two tables, then their subjects, kernels, targets, GPUs and routes.",
 }
 _ENVIRONMENT = """\
 ## Environment variables

@@ -161,7 +161,7 @@ def offline(requirement: str, _: str) -> None:
             known(packed=other_wheel()),
             bringing(other_wheel()),
             LtocompatError,
-            r"libnvJitLink\.so\.12 in the wheel of .* it was not kept",
+            r"libnvJitLink\.so\.12 in the wheel of .* it was deleted",
         ),
         (known(), bringing(b"x", IN_WHEEL["12"]), LtocompatError, "SHA-256"),
         (known(packed=WHEEL[:-9]), bringing(WHEEL[:-9]), LtocompatError, "can't be unpacked"),

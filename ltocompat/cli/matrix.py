@@ -29,7 +29,7 @@ def matrix(*, options: MatrixOptions, typed: Typed, form: FindingFormat = ()) ->
 
     For example: ltocompat matrix libx.so --svg libx.svg
 
-    Each cell is the verdict that check gives for that target.
+    Each cell shows the verdict of `check` for that target.
 
     The formats for findings, such as html, need --deploy-target.
     """

@@ -104,7 +104,7 @@ def audit(
     Yields:
         For each file, its requirements come first, as ``require`` gives them. Its verdicts follow,
         sorted by target, GPU and route; if there are no targets, there are no verdicts. Problems
-        of the file that are the same for every target come last.
+        that a file has on every target come last.
 
     Raises:
         UnreadableInput: a path can't be opened.

@@ -59,8 +59,8 @@ def check(options: CheckOptions, *, on_error: OnError | None = None) -> Iterator
         python: the interpreter whose environment is checked; None: the interpreter of the active
             environment, or else the running interpreter. On every target, the packages are checked
             together with the libraries that these packages install.
-        route: the route to check for modules with two routes: ``load`` or ``link``. None checks
-            both.
+        route: the route to check for modules with two routes: ``load`` or ``link``. None: both
+            are checked.
         together: check the contents of all paths as if they were linked together.
         beside: packages that will be installed together with the given packages.
         trial_link: try the nvJitLinks of the targets. ``auto`` tries only installed nvJitLinks, and

@@ -20,8 +20,8 @@ class Evaluator:
     Args:
         targets: one or several targets: ``Target`` objects, or texts that ``--deploy-target``
             accepts. Default: this machine, as it is now.
-        route: the route to check for modules with two routes: ``load`` or ``link``. None checks
-            both.
+        route: the route to check for modules with two routes: ``load`` or ``link``. None: both
+            are checked.
         floors: also check whether the metadata of packages allow versions that are too old for the
             code.
         limits: upper limits on sizes, counts and time for reading one source.

@@ -44,9 +44,9 @@ def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into the folder ``output``, which is created if missing.
 
     Cubins and PTX are decoded before they are written. LTO-IR is written raw if it can be read;
-    otherwise, it is written as a fatbin with one entry. Each file name shows the file, the offset
-    and the architecture of its image. No file is overwritten, and no file is written outside the
-    folder.
+    otherwise, it is written as a fatbin with one entry. The name of each written file contains
+    the name of the input, and the offset and architecture of the image. No file is overwritten, and
+    no file is written outside the folder.
 
     Raises:
         UnreadableInput: a path can't be opened.

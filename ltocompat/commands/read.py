@@ -115,8 +115,8 @@ class Reading:
         Args:
             targets: one or several targets: ``Target`` objects, or texts that ``--deploy-target``
                 accepts.
-            route: the route to check for modules with two routes: ``load`` or ``link``. None checks
-                both.
+            route: the route to check for modules with two routes: ``load`` or ``link``. None: both
+                are checked.
             beside: packages that are installed together with the file.
             floors: also compare the metadata of a package with the minimum versions that its code
                 needs.

@@ -132,8 +132,8 @@ class Summary(check.Summary):
     """The number of results for each verdict, the worst verdict, and whether the audit passes.
 
     Attributes:
-        passed: True if no finding makes the audit fail, and no fact that the audit needs is
-            missing.
+        passed: True if the audit passes: no finding makes it fail, and it had all the facts that it
+            needs.
     """
 
     passed: bool

@@ -40,8 +40,8 @@ class Saving(Record):
     """Bytes that could be saved for one reason; no byte is counted twice.
 
     Attributes:
-        estimated: True if a part was not compressed for the measurement, so that the number is an
-            estimate.
+        estimated: True if the number is an estimate, because a part was not compressed for the
+            measurement.
     """
 
 

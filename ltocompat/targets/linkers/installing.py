@@ -301,5 +301,5 @@ def _check(requirement: str, what: str, found: str, expected: str) -> None:
     if found != expected:
         raise LtocompatError(
             f"{what} of {requirement} has the wrong SHA-256, {found} instead of {expected}; it "
-            "was not kept: check the index or the mirror"
+            "was deleted: check the index or the mirror"
         )
