@@ -156,9 +156,10 @@ def test_no_requirement_has_an_empty_part_and_each_belongs_to_its_rule() -> None
         loading(*sample("objects/nvcc-13.0-plain.o"), on="sm_90"),
         loading(*sample("objects/nvcc-13.0-plain.o"), on="sm_120"),
     ]
+    speaking = {rule.id for what in ("Subject", "Gpu") for rule in rules_about(what)}
     for subject in subjects:
         for found in requirements_of(subject):
-            assert found.rule in {speaking.id for speaking in rules_about("Subject")}
+            assert found.rule in speaking
             told = map(found.text, ("consequence", "remedy", "evidence"))
             parts = (found.subject, *told)
             assert all(parts)

@@ -318,8 +318,8 @@ def _example(case: Case, summary: ArtifactSummary, keys: Iterable[str]) -> str:
 
 def _takes(case: Case, summary: ArtifactSummary, version: Release | DriverVersion) -> bool:
     """Return whether no code or library of an artifact refuses an nvJitLink or a driver."""
-    asked, gpu = [*chain.from_iterable(case.engine.host_needs(summary).values())], case.gpu
-    links = isinstance(version, Release)
+    gpu, links = case.gpu, isinstance(version, Release)
+    asked = [*chain.from_iterable(case.engine.host_needs(summary, gpu).values())]
     for group in summary.groups:
         if gpu and (Route.LINK if links else Route.LOAD) in routes(group.signature):
             linker = traits_of(version) if isinstance(version, Release) else None
