@@ -203,7 +203,7 @@ def releases_of(line: PasteLine) -> list[Release]:
 
 def pasted_linkers_link(summary: ArtifactSummary, start: int) -> None:
     checked, answer = Checked(summary), required(summary)
-    lines = [line for line in answer.lines if line.where == "pip"]
+    lines = [line for line in answer.lines if line.where == "pip" and line.text]
     assert answer.nvjitlink is not None or not lines
     if answer.nvjitlink is not None and not lines:  # nvlink links objects when a program is built
         assert any(group.signature.needs_device_link for group in summary.groups)

@@ -157,14 +157,14 @@ def of_lines(lines: Iterable[PasteLine]) -> list[str]:
     for line in lines:
         if line.where == "container":
             words["container"] = line.text.replace("NVIDIA_REQUIRE_CUDA", "container")
-        elif line.where == "pip":
+        elif line.where == "pip" and line.text:
             words["nvjitlink"] = f"nvjitlink>{line.text.partition('>')[2]}"
     return list(words.values())
 
 
 def of_build(answer: Required, service: GpuSupport) -> list[str]:
     """The nvlink of a build, for objects that nothing links later, so that no line asks for it."""
-    asked = any(line.where == "pip" for line in answer.lines)
+    asked = any(line.where == "pip" and line.text for line in answer.lines)
     return [] if asked or service.nvjitlink is None else [f"nvlink={service.nvjitlink}"]
 
 
@@ -219,7 +219,7 @@ def test_gpus_that_notes_except_pass_with_what_they_say(
     summary: ArtifactSummary, start: int
 ) -> None:
     answer = required(summary)
-    lines = {line.where: line for line in answer.lines}
+    lines = {line.where: line for line in answer.lines if line.text}
     if "container" not in lines:
         return
     of_driver, of_linker = lines["container"], lines.get("pip")
