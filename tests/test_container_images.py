@@ -440,7 +440,9 @@ def test_the_brands_that_start_an_image_are_named(
 ) -> None:
     """NVML's, as ``nvidia-smi -q`` shows them under Product Brand."""
     line = "cuda>=12.4 brand=grid,driver>=470,driver<471 brand=tesla,driver>=535,driver<536 "
-    path = image(tmp_path, f"NVIDIA_REQUIRE_CUDA={line}brand=nvidia,driver>=535,driver<536")
+    path = image(
+        tmp_path, f"NVIDIA_REQUIRE_CUDA={line}brand=nvidia,driver>=535,driver<536", cubin=CUBIN_12_4
+    )
     found = check(path, "driver=535.54.03,gpu=a100", floors=False)
     (told,) = {each.message for r in found for each in r.findings if each.rule == "ENV-01"}
     assert "cuda>=12.4, or a GPU of brand nvidia or tesla (see Product Brand" in told
