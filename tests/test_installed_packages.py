@@ -242,6 +242,20 @@ def test_users_of_an_environment_are_told_what_to_choose(tmp_path: Path) -> None
         assert all(fix.startswith(begins) and rebuild in fix for fix in fixes), where
 
 
+def test_the_first_line_asks_for_the_driver_of_the_finding_from_before_cuda_11(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PTX 6.5 came with CUDA 10.2, whose driver is older than every branch from 450 on."""
+    code = ".address_size 64\n.visible .entry k() { membar.gl; ret; }"
+    ptx = f".version 6.5\n.target sm_60\n{code}\n".encode()
+    installed(tmp_path / "lib/python3.11/site-packages", wheel(tmp_path, {"libx/k.ptx": ptx}))
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert run(["check", str(tmp_path), "--deploy-target", "driver=418.39,gpu=p100"]) == 1
+    report = capsys.readouterr().out
+    assert report.startswith("does not run on the target; libx fails: it needs driver 440.33\n")
+    assert "PTX 6.5 needs driver >= 440.33 (CUDA 10.2)" in report
+
+
 @needs_gcc
 def test_an_unzipped_wheel_is_what_the_wheel_is(tmp_path: Path) -> None:
     for number, requires in enumerate(((), ("nvidia-nvjitlink-cu12",), ("torch",))):

@@ -41,7 +41,7 @@ FLOORS: list[tuple[Constraint, DriverVersion | Release | Unbounded]] = [
     (at_least(DriverVersion((460, 27, 3)), open_below=True), DriverVersion((460, 27, 3))),
     (at_least(DriverVersion((525, 60, 13))), DriverVersion((525, 60, 13))),
     (driver_of_cuda(Release(12, 4)), DriverVersion((550, 54, 14))),
-    (driver_of_cuda(Release(7, 0)), DriverVersion((450, 51, 5))),
+    (driver_of_cuda(Release(7, 0)), DriverVersion((346, 46))),
     (driver_sure_from(Release(13, 4), Release(13, 0)), DriverVersion((615,))),
     (kernel_knows(100), DriverVersion((570, 26))),
     (kernel_knows(990), Unbounded.NONE_KNOWN),
@@ -103,12 +103,15 @@ def test_no_floor_of_a_target_is_older_than_the_first_linker(
 
 @pytest.mark.parametrize("major", range(7, 15))
 def test_code_of_any_cuda_release_needs_the_first_known_driver_that_check_takes(major: int) -> None:
-    known = [drivers.first_production(branch) for branch in drivers.driver_branches()]
+    """Those of CUDA 7.0 to 10.2 are older than every branch."""
+    known = [*sorted(drivers.earlier_drivers().values()), *drivers.production_drivers()]
     for minor in range(10):
         constraint = driver_of_cuda(Release(major, minor))
         enough = [v for v in known if constraint.judge(v) is Verdict.OK]
         assert least_version([constraint]) == (enough[0] if enough else Unbounded.NONE_KNOWN)
         assert not enough or str(constraint).startswith(">=")
+        own = drivers.earlier_driver(Release(major, minor))
+        assert own is None or str(constraint) == f">= {enough[0]} (CUDA {major}.{minor})"
 
 
 @pytest.mark.parametrize(

@@ -502,7 +502,8 @@ _WITHOUT = {Verdict.FAIL: Unbounded.NONE_KNOWN, Verdict.UNKNOWN: Unbounded.NOT_K
 def _versions(component: Component) -> Sequence[DriverVersion | Release]:
     """The known versions of a component, behind one that is older than all of them."""
     if component in OF_DRIVERS:
-        return (drivers.before_tables(), *drivers.production_drivers())
+        earlier = sorted(drivers.earlier_drivers().values())
+        return (drivers.before_tables(), *earlier, *drivers.production_drivers())
     return toolkit_releases() if component in (Component.LINKER, Component.NVRTC) else ()
 
 

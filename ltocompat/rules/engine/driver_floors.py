@@ -53,17 +53,13 @@ def _floors_of(engine: Engine, groups: Sequence[ModuleGroup]) -> DriverFloors:
                 if requirement.component is Component.DRIVER and not requirement.constraint.of_gpu:
                     asked.setdefault(str(code.images[0].kind), []).append(requirement.constraint)
     found = {use: least_version(asked[use]) for use in ("sass", "ptx")}
+    first = (min(drivers.earlier_drivers().values()), drivers.production_drivers()[0])
     or_older = tuple(
         use
         for use, floor in found.items()
-        if floor == drivers.production_drivers()[0]
+        if floor in first
         and all(each.judge(drivers.before_tables()) is not Verdict.FAIL for each in asked[use])
     )
-    for use in or_older:
-        earlier = sorted(drivers.earlier_drivers().values())
-        surely = [v for v in earlier if all(c.judge(v) is Verdict.OK for c in asked[use])]
-        found[use] = surely[0] if surely and surely != earlier else found[use]
-    or_older = tuple(use for use in or_older if found[use] == drivers.production_drivers()[0])
     sass, ptx = (None if isinstance(floor, Unbounded) else floor for floor in found.values())
     return DriverFloors(sass, ptx, found["ptx"] is Unbounded.NONE_KNOWN, or_older)
 
