@@ -107,6 +107,14 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "policy": (lambda wrong: list(ltocompat.audit("x", wrong)), "as policy"),
     "baseline": (lambda wrong: list(ltocompat.audit("x", baseline=wrong)), "as baseline"),
+    "size": (
+        lambda wrong: list(ltocompat.audit("x", max_bytes=wrong)),
+        "audit() takes int | None as max_bytes, not ",
+    ),
+    "slim": (
+        lambda wrong: list(ltocompat.slim("x", output="y", max_bytes=wrong)),
+        "slim() takes int | None as max_bytes, not ",
+    ),
     "diff": (
         lambda wrong: ltocompat.diff(wrong, "x"),
         "diff() takes str | PathLike[str] as old",
@@ -129,9 +137,10 @@ def test_an_argument_of_a_wrong_type_is_said_in_one_sentence(case: str) -> None:
     """The sentence names the function, the argument, its type and the value."""
     call, sentence = WRONG[case]
     accepted: dict[str, list[object]] = {
-        "policy": [None], "baseline": [None], "link": [None], "env": [None], "check": [b"x"]
+        "policy": [None], "baseline": [None], "link": [None], "env": [None], "check": [b"x"],
+        "size": [None, 3], "slim": [None, 3],
     }  # fmt: skip
-    for wrong in (None, 3, b"x", object(), [3]):
+    for wrong in (None, 3, b"x", object(), [3], *(["1kB"] if case in ("size", "slim") else [])):
         if (case == "inspect" and wrong == b"x") or wrong in accepted.get(case, []):
             continue
         with pytest.raises(ltocompat.UsageError) as raised:
