@@ -358,6 +358,32 @@ def test_a_fleet_is_told_that_packages_lack_something_on_every_node(
     assert last == "1 node: ok; packaging, on every node: unknown"
 
 
+@needs_gcc
+@pytest.mark.parametrize("there", [True, False])
+def test_an_environment_is_told_of_the_torch_that_is_installed(
+    there: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without torch, it says so: the newest release is one that pip would install."""
+    needs = ["libcufft.so.11", "libtorch_cuda.so"]
+    for name in needs:
+        build(tmp_path / name)
+    libx = wheel(tmp_path, {"libx/x.so": library(tmp_path, needs=needs)}, ["torch"])
+    torch = wheel(tmp_path, {}, name="torch", version="2.14.1")
+    other = torch if there else wheel(tmp_path, {}, name="liby")
+    installed(tmp_path / "lib/python3.11/site-packages", libx, other)
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    run(["check", str(tmp_path), "--deploy-target", "driver=R580,gpu=a100"])
+    report = " ".join(capsys.readouterr().out.split())
+    told = (
+        "2.14.1, which is installed,"
+        if there
+        else ("is not installed, and torch 2.14.1, the newest allowed,")
+    )
+    assert f"x.so needs libcufft.so.11, but torch {told} installs CUDA 13 " in report
+    assert "or limit torch to releases for its CUDA" in report
+    assert "the metadata" not in report
+
+
 NEEDS: dict[tuple[str, ...], Findings] = {
     (): {("PKG-01", Verdict.UNKNOWN)},
     ("nvidia-cufft",): {("PKG-04", Verdict.FAIL)},  # as openmm-cuda-12 8.4.0.post1 has it

@@ -189,9 +189,12 @@ def not_brought(
     # Unless others are of its CUDA by their names, what is linked with torch is of torch's CUDA.
     torch = newest_torch(shipped) if linked or unknown == ("torch",) else None
     if torch is not None and ".so" in file and str(torch.major) not in majors:
-        told = f"but torch {torch.last} installs CUDA {torch.major}, and the metadata allows it"
         verdict = Verdict.FAIL if unknown == ("torch",) else Verdict.UNKNOWN
-        return verdict, told, f", or write an upper bound for torch{cure}"
+        absent = shipped.in_environment and "torch" in unknown
+        missing = "is not installed, and torch " if absent else ""
+        which = "the newest allowed" if absent else f"which {those_at_hand(shipped)}"
+        told = f"but torch {missing}{torch.last}, {which}, installs CUDA {torch.major}"
+        return verdict, told, f", or limit torch to releases for its CUDA{cure}"
     by = truncate_list(("torch",) if beside_torch else unknown, 1, link="or")
     may = "has to" if beside_torch else "may"
     told = f"and {{}} {may} come with {by}: if a release of {by} lacks it, loading fails"
