@@ -141,7 +141,6 @@ def test_a_concatenated_entry_without_images_is_told(tmp_path: Path) -> None:
 
 FLOORS = st.builds(
     _Floor[Release],
-    used=st.just(value=True),
     version=st.sampled_from([None, Release(12, 4), Release(12, 8), Release(13, 0)]),
     beyond=st.booleans(),
 )

@@ -73,7 +73,7 @@ def test_nothing_needs_a_linker_where_nothing_is_to_be_narrowed(tmp_path: Path) 
             2,
             "as in nvjitlink=13.4, not '13.5'",
         ),
-        (("--linker", f"nvlink={LTOIR}"), 2, "it is not a program"),
+        (("--linker", f"nvlink={LTOIR}"), 2, "it is not a binary"),
         (("--linker", "nvlink=/nowhere/nvlink"), 4, "nor an existing file"),
     ],
 )
