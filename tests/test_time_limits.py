@@ -57,6 +57,7 @@ LITTLE = {
     "scan.sources.opened_address": "copied within Limits.spool_bytes",
     "scan.sources.opened_file": "copied within Limits.spool_bytes",
     "scan.sources.opened_sources": "opened_file of each",
+    "files.archives.zip.begin": "the end record and the first entry",
     "scan.walk.of_each_file": "hands each file to a reader",
     "scan.walk.spooled": "copied within Limits.spool_bytes",
     "targets.linkers.ldcache.parse_cache": "100,000 entries",

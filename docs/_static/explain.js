@@ -500,7 +500,8 @@ function said(whole, flat, place, values, sentences) {
   const foreign = [ofText, ...around].some((row) => row.alien.includes("clients"));
   const isOwn = !foreign || !regex(alien).test(Object.values(nearest?.row.says ?? {}).join(" "));
   const rows = [ofText, isOwn ? nearest?.row : null, built, ...around];
-  const majors = [values.driver_major || values.made_major, values.gpu_sm_last && majorOf(values.gpu_sm_last)].filter(Boolean);
+  const cuda = values.driver_major || values.made_major || values.file_cuda;
+  const majors = [cuda, values.gpu_sm_last].filter(Boolean).map(majorOf);
   const major = majors.length ? String(Math.min(...majors.map(Number))) : "";
   const sentence = (name, known) => {
     for (const row of rows) {

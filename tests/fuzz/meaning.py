@@ -798,7 +798,9 @@ def _judged(path: str) -> bool:
     """Return whether there is device code, or a failure; else standard error alone says why 3."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
-    return bool(document.get("results")) or bool(document.get("summary", {}).get("errors"))
+    rows = document.get("results", ())  # metadata alone may be undocumented, which is no check
+    checked = any(r["coverage"]["modules"] or r["verdict"] in ("fail", "unknown") for r in rows)
+    return checked or bool(document.get("summary", {}).get("errors"))
 
 
 def _json(text: str, code: int) -> str | None:
