@@ -43,8 +43,8 @@ class Extracted(Struct, frozen=True):
 def extract(options: ExtractOptions) -> Iterator[Extracted | Skipped]:
     """Write the images at these places into the folder ``output``, which is created if missing.
 
-    Cubins and PTX are decoded before they are written. LTO-IR is written raw if it can be read;
-    otherwise, it is written as a fatbin with one entry. The name of each written file contains
+    Cubins and PTX are decoded before they are written. Scrambled LTO-IR is written as a fatbin
+    with one entry; other LTO-IR is written raw. The name of each written file contains
     the name of the input, and the offset and architecture of the image. No file is overwritten, and
     no file is written outside the folder.
 

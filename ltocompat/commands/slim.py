@@ -63,7 +63,7 @@ _Verdicts = dict[tuple[str, str | None, Route | None], Verdict]
 
 @public(SlimOptions, "*paths")
 def slim(options: SlimOptions, *, on_error: OnError | None = None) -> Iterator[Slimmed]:
-    """Write new files and packages that contain only the device code that the kept GPUs use.
+    """Write new files and packages that contain only device code that the GPUs to keep use.
 
     ``slim`` never removes code that a kept GPU uses. If no GPUs, architectures, targets or policy
     are given, ``slim`` removes only second copies and code that no GPU uses. Before a new file gets

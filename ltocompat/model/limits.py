@@ -187,7 +187,7 @@ class Budget(Struct):
         return LimitExceeded("seconds", f"{text}; raise Limits.seconds to read on")
 
     def check(self, limit: str, size: int, sentence: str) -> None:
-        """Raise ``LimitExceeded`` with a sentence when a size exceeds the named limit."""
+        """Raise ``LimitExceeded`` if a size exceeds the named limit."""
         most = getattr(self.limits, limit)
         if size > most:
             raise LimitExceeded(limit, sentence.format(size=size, most=most))

@@ -130,7 +130,7 @@ class Artifact(Record):
 
 @published(requirement.FloorSetter)
 class FloorSetter(Record):
-    """With --why: a distribution whose code sets a minimum version for all artifacts.
+    """With --why: a distribution whose code determines a minimum version of the whole answer.
 
     Attributes:
         floor: The minimum: ">= 580.65.06", "no known driver", or "no code" for a GPU.
