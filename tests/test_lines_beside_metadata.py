@@ -60,6 +60,14 @@ def test_a_wheel(tmp_path: Path, requires: Sequence[str], text: str, met: bool) 
     Requirement(line.text)
 
 
+@pytest.mark.parametrize("line", ["nvidia-nvjitlink==13.5.37", "cuda-toolkit[nvjitlink]==13.5.*"])
+def test_the_headline_names_the_linker_to_install_whoever_brings_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    assert run(["require", str(wheel(tmp_path, CODE, [line]))]) == 0
+    assert f"links need {NEEDED}" in capsys.readouterr().out
+
+
 def test_a_conda_package(tmp_path: Path) -> None:
     depends = ["libnvjitlink >=13.5.37,<14.0a0", "__cuda >=12.9,<14"]
     found = lines(conda(tmp_path, CODE, depends, ["__cuda_arch >=9.0"]), "conda")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ltocompat.facts import drivers, gpus
 from ltocompat.model.arch import Release
-from ltocompat.model.requirement import NEXT, GpuSupport, Required
+from ltocompat.model.requirement import NEXT, GpuSupport, LinkerFloor, Required
 from ltocompat.model.target import DriverVersion
 from ltocompat.model.verdict import Verdict
 
@@ -61,6 +61,12 @@ def least_cuda(required: Required, services: Iterable[GpuSupport]) -> Release | 
     branches = drivers.driver_branches()
     enough = (branch for branch in branches if drivers.first_production(branch) >= driver)
     return next((drivers.branch_cuda(branch) for branch in enough), None)
+
+
+def installed_linker(required: Required) -> LinkerFloor | None:
+    """Return the minimum nvJitLink that has to be installed; what a build links needs none."""
+    asks = any(line.text for line in required.lines if line.where == "pip")
+    return required.nvjitlink if asks else None
 
 
 def served_range(services: Iterable[GpuSupport]) -> tuple[int, int | None] | None:

@@ -46,7 +46,13 @@ from ltocompat.report.document import (
 from ltocompat.report.text import truncate
 from ltocompat.rules.builtin_rules import NOTHING_SERVES
 from ltocompat.rules.engine.joint_requirements import joint, one_of_variants
-from ltocompat.rules.services import lacks_kernels, least_driver, runs_anywhere, verdict_of
+from ltocompat.rules.services import (
+    installed_linker,
+    lacks_kernels,
+    least_driver,
+    runs_anywhere,
+    verdict_of,
+)
 
 _MOST = 20
 Records = Iterable[Required | FloorSetter | Failure]
@@ -282,9 +288,8 @@ def _links(required: Required, known: Sequence[GpuSupport]) -> str:
     others = grouped((_linkers_of(service, floor), service) for service in served)
     notes += [f"{archs_range(several, known)}: {span}" for span, several in others.items() if span]
     told = f" ({'; '.join(notes)})" if notes else ""
-    installed = any("nvidia-nvjitlink" in line.text for line in required.lines)
     nvlink = f"nvlink or nvJitLink >={floor.at_least},<{floor.ceiling}"
-    return f"; links need {floor.wheel if installed else nvlink}{told}"
+    return f"; links need {floor.wheel if installed_linker(required) else nvlink}{told}"
 
 
 def _linkers_of(service: GpuSupport, floor: LinkerFloor) -> str:
@@ -475,5 +480,9 @@ def _document(records: Records, _: Options) -> Iterator[str]:
 
 
 REPORT: ListReport[Required | FloorSetter] = ListReport(
-    blocks, _document, GpuSupport, lambda need: getattr(need, "services", ()), ("path",)
+    blocks,
+    _document,
+    GpuSupport,
+    lambda record: record.services if isinstance(record, Required) else (),
+    ("path",),
 )

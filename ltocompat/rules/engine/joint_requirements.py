@@ -18,6 +18,7 @@ from ltocompat.rules.engine.metadata_lines import joint_versions
 from ltocompat.rules.engine.paste_lines import conda_linker, machine_lines
 from ltocompat.rules.services import (
     HOW,
+    installed_linker,
     lacks_kernels,
     least_driver,
     promised,
@@ -41,7 +42,9 @@ def joint(several: Sequence[Required]) -> Required:
     coded = [each for each in several if each.modules]
     coded = [each for each in coded if not runs_anywhere(each)] or coded
     rows = grouped((s.number, (each, s)) for each in coded for s in each.services).values()
-    linkers = grouped((floor.ceiling, floor) for each in several if (floor := _installed(each)))
+    linkers = grouped(
+        (floor.ceiling, floor) for each in several if (floor := installed_linker(each))
+    )
     floors = [_joint_linker(linkers[ceiling]) for ceiling in sorted(linkers)]
     beyond = next((each.no_nvjitlink for each in several if each.nvjitlink_beyond), "")
     wheels = ", others ".join(floor.wheel for floor in floors)
@@ -87,11 +90,6 @@ def _demand(needs: Required) -> tuple[bool, tuple[int, ...]]:
     return driver is None, driver.numbers if driver else ()
 
 
-def _installed(needs: Required) -> LinkerFloor | None:
-    """The minimum nvJitLink of a machine; what a build links needs none there."""
-    return needs.nvjitlink if any("nvidia-nvjitlink" in each.text for each in needs.lines) else None
-
-
 def _joint_linker(floors: Sequence[LinkerFloor]) -> LinkerFloor:
     sure = [floor.sure for floor in floors if floor.sure]
     producers = [floor.newest_producer for floor in floors if floor.newest_producer]
@@ -112,7 +110,7 @@ def _joint_service(row: Sequence[tuple[Required, GpuSupport]]) -> GpuSupport:
     drivers = [service.driver for service in several if service.driver]
     ends = [service.last_driver for service in several if service.last_driver]
     works = len(drivers) == len(several) and max(drivers) <= min(ends, default=max(drivers))
-    linking = [service for needs, service in row if _installed(needs)]
+    linking = [service for needs, service in row if installed_linker(needs)]
     return replace(
         several[0],
         how=how,

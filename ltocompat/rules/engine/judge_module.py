@@ -223,19 +223,25 @@ def _settled(judged: ModuleVerdict, tried: TrialOutcome) -> ModuleVerdict:
 
 
 def _add(
-    judged: ModuleVerdict, tried: TrialOutcome, id_: str, says: Verdict, text: str, *, fix: str = ""
+    judged: ModuleVerdict,
+    tried: TrialOutcome,
+    rule: str,
+    verdict: Verdict,
+    text: str,
+    *,
+    fix: str = "",
 ) -> ModuleVerdict:
     """The verdict with what a trial says, told as the linker's or the driver's."""
     what, command = ("load", "check --trial-load") if tried.by_driver else ("link", "link")
-    again = f": ltocompat {command}" if id_ == TRIAL_REFUSED else ""
+    again = f": ltocompat {command}" if rule == TRIAL_REFUSED else ""
     finding = finding_by_engine(
-        id_,
-        says,
+        rule,
+        verdict,
         text,
         evidence=f"a trial {what}",
-        remedy=fix or f"{rule_prose(id_).finding_remedy}{again}",
+        remedy=fix or f"{rule_prose(rule).finding_remedy}{again}",
         source="the driver itself" if tried.by_driver else f"{tried.who.split()[0]} itself",
         subject=tried.cause or tried.outcome,
     )
-    verdict = worst((judged.verdict, says))
-    return replace(judged, verdict=verdict, findings=(*judged.findings, finding))
+    whole = worst((judged.verdict, verdict))
+    return replace(judged, verdict=whole, findings=(*judged.findings, finding))
